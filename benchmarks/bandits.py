@@ -77,7 +77,7 @@ def rows(setting: BenchmarkSetting) -> Rows:
     if setting.long:
         yield from whole_runs(10**6)
         on_people = (public_arms, real_contexts, late_and_silent, clicks, chosen, projections, wrong_kernels)
-        on_arms = (arms, shuffled_arms, linear_arms, best_arm, changing_arms)
+        on_arms = (arms, shuffled_arms, linear_arms, best_arm, regret_bound, changing_arms)
         yield from chain.from_iterable(each() for each in (*on_people, *on_arms))
 
 
@@ -214,6 +214,25 @@ def best_arm(epsilon: Fraction = Fraction(1), seeds: range = range(7000, 7100)) 
                 row, chance = f"wrong arms after {budget.rounds} people, {what}", 1 - 1 / len(means)
                 many = len(seeds)
                 yield BenchmarkRow(row, missed, f"of {many}", "at random", many * chance)
+
+
+def regret_bound(people: int = 65_536, seeds: range = range(7000, 7024)) -> Rows:
+    """Yield regret beside ln T·ΣΔ_a/d_ε(p_a, p*) (Azize et al. 2025, arXiv 2505.05613).
+
+    An ε-DP algorithm that learns at all means is below it in finite runs only.
+    """
+    for means in ((0.5, *(0.3,) * 9), (0.8, *(0.6,) * 4)):
+        best, many = max(means), len(means)
+        for epsilon in (Fraction(3, 10), Fraction(1)):
+            apart = [(best - p) / privately_apart(p, best, float(epsilon)) for p in means if p < best]
+            bandit, found = ArmPhases(rounds=people, arms=many, epsilon=epsilon), []
+            for seed in seeds:
+                rewards = (np.random.default_rng(seed).random((people, many)) < means).astype(float)
+                found.append(played_share(bandit, rewards, np.array(means), seed))
+            least = math.log(people) * sum(apart) / people / (best - sum(means) / many)
+            what, spread = f"{many} arms, {people} people, ε = {float(epsilon):g}", np.std(found, ddof=1)
+            note = f"± {spread / math.sqrt(len(seeds)):.4f}; the bound is for people without end"
+            yield BenchmarkRow(what, float(np.mean(found)), "of uniform", "asymptotic bound", least, note)
 
 
 def named(bandit: ArmPhases, means: tuple[float, ...], seed: int, error: float) -> tuple[int, bool]:
