@@ -3,10 +3,11 @@
 import csv
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 from itertools import pairwise
 from pathlib import Path
 
-from audits.reports.pictures import Dot, banded
+from audits.reports.pictures import LEFT, Dot, axes, line, place, svg
 from audits.reports.sections import Section, picture_block, table_block
 from dpaccount.documents import plain, read_bytes
 from dpaccount.errors import InputError
@@ -91,10 +92,32 @@ def _not_curves(path: Path, why: str) -> InputError:
 def picture(curves: Sequence[Curve]) -> str:
     """Return the curves with their bands as SVG."""
     drawn = [(each.name, _dots(each, 0), _dots(each, 2) + _dots(each, -2)[::-1]) for each in curves]
-    return banded(drawn, "round", "regret")
+    return _banded(drawn, "round", "regret")
 
 
 def _dots(curve: Curve, errors: float) -> list[Dot]:
     """Return the curve at this many standard errors above its means."""
     points = zip(curve.rounds, curve.means, curve.errors, strict=True)
     return [(float(at), mean + errors * error) for at, mean, error in points]
+
+
+def _banded(curves: Sequence[tuple[str, list[Dot], list[Dot]]], right: str, up: str) -> str:
+    """Return named curves, each with the outline of its band, on scales that hold all of them and zero."""
+    dots = [dot for _, path, band in curves for dot in (*path, *band)]
+    most, high = max(dot[0] for dot in dots), max(0.0, *(dot[1] for dot in dots))
+    low = min(0.0, *(dot[1] for dot in dots))
+    span = (high - low) or 1.0
+
+    def at(dot: Dot) -> Dot:
+        return place(dot[0] / most, (high - dot[1]) / span)
+
+    ticks = [(at((0, low + span * j / 4))[1], f"{low + span * j / 4:.3g}") for j in range(5)]
+    parts = [axes(right, up, most, ticks)]
+    for j, (name, path, band) in enumerate(curves):
+        outline = " L".join(f"{x:.1f} {y:.1f}" for x, y in map(at, band))
+        parts.append(f'<path class="curve{j} band" d="M{outline}Z"/>')
+        parts.append(line([at(dot) for dot in path], f"curve{j}"))
+        y = 22 + 18 * j
+        parts.append(f'<path class="curve{j}-line" d="M{LEFT + 12} {y - 4}h22"/>')
+        parts.append(f'<text x="{LEFT + 40}" y="{y}">{escape(name)}</text>')
+    return svg(parts, f"{up} by {right}: {', '.join(name for name, *_ in curves)}", ())

@@ -36,17 +36,17 @@ def profile(certificate: CertifyResult) -> str:
     low = math.floor(min((dot[1] for dot in dots), default=-6.0)) - 0.5
 
     def at(dot: Dot) -> Dot:
-        return _place(min(dot[0], right) / right, max(dot[1], low) / low)
+        return place(min(dot[0], right) / right, max(dot[1], low) / low)
 
-    parts = [_axes("ε", "δ", right, [(at((0, float(k)))[1], f"1e{k}") for k in range(math.ceil(low), 1, 2)])]
+    parts = [axes("ε", "δ", right, [(at((0, float(k)))[1], f"1e{k}") for k in range(math.ceil(low), 1, 2)])]
     path = sorted(dot for dot in asserted if math.isfinite(dot[0]))
-    parts.append(_line([at(dot) for dot in _chords(path)], "proof"))
+    parts.append(line([at(dot) for dot in _chords(path)], "proof"))
     parts += [_mark(at(dot), "proof", 4) for dot in path]
     for x, y in (at(dot) for dot in shown if math.isfinite(dot[0])):
         parts.append(f'<path class="attack" d="M{x:.1f} {y - 6:.1f}l6 11h-12z"/>')
     for x, y in [at(claim)] if math.isfinite(claim[0]) else []:
         parts.append(f'<rect class="claim" x="{x - 6:.1f}" y="{y - 6:.1f}" width="12" height="12"/>')
-    return _svg(parts, "delta over epsilon: claimed, proved, and shown by the attack", LEGEND)
+    return svg(parts, "delta over epsilon: claimed, proved, and shown by the attack", LEGEND)
 
 
 def _chords(path: list[Dot]) -> list[Dot]:
@@ -72,37 +72,15 @@ def trade_off(certificate: CertifyResult) -> str:
     dots = [(rate, _misses(known, rate)) for rate in ((j / 60) ** 2 for j in range(61))]
 
     def at(dot: Dot) -> Dot:
-        return _place(dot[0], 1 - dot[1])
+        return place(dot[0], 1 - dot[1])
 
     ticks = [(at((0, share))[1], f"{share:g}") for share in (0, 0.5, 1)]
     parts = [
-        _axes("false-positive rate", "false-negative rate", 1.0, ticks),
-        _line([at(dot) for dot in dots], "proof"),
+        axes("false-positive rate", "false-negative rate", 1.0, ticks),
+        line([at(dot) for dot in dots], "proof"),
     ]
-    parts.append(_line([at((0, 1)), at((1, 0))], "axis"))
-    return _svg(parts, "least false-negative rate of any attack at each false-positive rate", ())
-
-
-def banded(curves: Sequence[tuple[str, list[Dot], list[Dot]]], right: str, up: str) -> str:
-    """Return named curves, each with the outline of its band, on scales that hold all of them and zero."""
-    dots = [dot for _, line, band in curves for dot in (*line, *band)]
-    most, high = max(dot[0] for dot in dots), max(0.0, *(dot[1] for dot in dots))
-    low = min(0.0, *(dot[1] for dot in dots))
-    span = (high - low) or 1.0
-
-    def at(dot: Dot) -> Dot:
-        return _place(dot[0] / most, (high - dot[1]) / span)
-
-    ticks = [(at((0, low + span * j / 4))[1], f"{low + span * j / 4:.3g}") for j in range(5)]
-    parts = [_axes(right, up, most, ticks)]
-    for j, (name, line, band) in enumerate(curves):
-        outline = " L".join(f"{x:.1f} {y:.1f}" for x, y in map(at, band))
-        parts.append(f'<path class="curve{j} band" d="M{outline}Z"/>')
-        parts.append(_line([at(dot) for dot in line], f"curve{j}"))
-        y = 22 + 18 * j
-        parts.append(f'<path class="curve{j}-line" d="M{LEFT + 12} {y - 4}h22"/>')
-        parts.append(f'<text x="{LEFT + 40}" y="{y}">{escape(name)}</text>')
-    return _svg(parts, f"{up} by {right}: {', '.join(name for name, *_ in curves)}", ())
+    parts.append(line([at((0, 1)), at((1, 0))], "axis"))
+    return svg(parts, "least false-negative rate of any attack at each false-positive rate", ())
 
 
 def strips(bars: Sequence[Bar], label: str, most: float | None = None) -> str:
@@ -129,7 +107,7 @@ def strips(bars: Sequence[Bar], label: str, most: float | None = None) -> str:
         parts.append("" if bar.at is None else _mark((at(bar.at), y), "curve1", 4))
     if most is not None:
         parts.append(f'<path class="axis-line" d="M{at(most):.1f} 6V{base}"/>')
-    return _svg(parts, label, (), high=base + 28)
+    return svg(parts, label, (), high=base + 28)
 
 
 def _ticks(low: float, high: float) -> list[float]:
@@ -158,12 +136,13 @@ def _dot(epsilon: object, delta: object) -> Dot:
     return where, math.log10(share) if share > 0 else -12.0
 
 
-def _place(along: float, down: float) -> Dot:
+def place(along: float, down: float) -> Dot:
     """Return where a dot is drawn, from its shares of the axes."""
     return LEFT + (WIDE - LEFT - 20) * along, 15 + (HIGH - BOTTOM - 15) * down
 
 
-def _axes(right: str, up: str, most: float, ticks: list[tuple[float, str]]) -> str:
+def axes(right: str, up: str, most: float, ticks: list[tuple[float, str]]) -> str:
+    """Return the axes, named, with numbers."""
     base, end = HIGH - BOTTOM, WIDE - 20
     parts = [f'<path class="axis" d="M{LEFT} 10V{base}H{end}"/>']
     for tick in _ticks(0.0, most):
@@ -178,7 +157,8 @@ def _axes(right: str, up: str, most: float, ticks: list[tuple[float, str]]) -> s
     return "".join(parts)
 
 
-def _line(dots: list[Dot], kind: str) -> str:
+def line(dots: list[Dot], kind: str) -> str:
+    """Return a line through dots."""
     if len(dots) < 2:
         return ""
     return f'<path class="{kind}-line" d="M{" L".join(f"{x:.1f} {y:.1f}" for x, y in dots)}"/>'
@@ -188,7 +168,8 @@ def _mark(dot: Dot, kind: str, size: int) -> str:
     return f'<circle class="{kind}" cx="{dot[0]:.1f}" cy="{dot[1]:.1f}" r="{size}"/>'
 
 
-def _svg(parts: list[str], label: str, legend: tuple[tuple[str, str], ...], high: int = HIGH) -> str:
+def svg(parts: list[str], label: str, legend: tuple[tuple[str, str], ...], high: int = HIGH) -> str:
+    """Return a picture of these parts."""
     keys = "".join(
         f'<rect class="{kind}" x="{WIDE - 190}" y="{14 + 20 * j}" width="12" height="12"/>'
         f'<text x="{WIDE - 172}" y="{25 + 20 * j}">{escape(text)}</text>'
