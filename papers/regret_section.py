@@ -53,8 +53,8 @@ def read_curves(path: Path) -> list[Curve]:
     if not lines or lines[0] != HEAD:
         raise _not_curves(path, f"its first line is not {','.join(HEAD)}")
     points_by_name: dict[str, list[tuple[int, float, float]]] = {}
-    for number, line in enumerate(lines[1:], 2):
-        name, point = _point(path, number, line)
+    for number, text in enumerate(lines[1:], 2):
+        name, point = _point(path, number, text)
         points_by_name.setdefault(name, []).append(point)
     if not 1 <= len(points_by_name) <= MAX_CURVES:
         what = f"it has {len(points_by_name)} cells, and a picture 1 to {MAX_CURVES}"
