@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 #: what is asked: of all scopes; only with tokens made with --arrange
 WHOLE, ARRANGING = ("arrange", "approve"), ("arrange", "scope")
+OURS: Final = "dpa_"  #: how secrets begin
 _TABLE: Final = "CREATE TABLE IF NOT EXISTS tokens (id PRIMARY KEY, person, scope, until, arrange, digest)"
 
 
@@ -71,7 +72,7 @@ class Tokens:
 
         Of an issuer's `subject` there is no secret of ours: that issuer's tokens count.
         """
-        secret, day = f"dpa_{token_urlsafe(32)}", None if until is None else until.isoformat()
+        secret, day = f"{OURS}{token_urlsafe(32)}", None if until is None else until.isoformat()
         within = None if scope is None else scope_name(scope)
         name = secret if subject is None else canonical(subject)
         one = Token(token_hex(6), one_line("person", person), within, day, arrange, sha256(name))
@@ -96,7 +97,8 @@ class Tokens:
     def of(self, header: str) -> Token:
         """Return the token of a request; raises `NotAllowedError` for none, and for one that has expired."""
         kind, _, secret = header.partition(" ")
-        name = secret.encode("latin-1", "replace")
+        # What names a subject is no secret, and has a digest in the same column.
+        name = secret.encode("latin-1", "replace") if secret.startswith(OURS) else b""
         if self._provider is not None and secret.count(".") == 2:
             name = canonical((self._provider.issuer, self._provider.subject(secret)))
         asked = (sha256(name),)

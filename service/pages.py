@@ -96,7 +96,7 @@ class Pages:
             "log": [terminal.log_row(one) for one in reversed(log)],
             "decides": token.allows("approve", None),  # what, is for the ledger to say
             "deciders": [one["person"] for one in shown.get("people", ()) if one["may"] in DECIDE],
-            "arrange": token.arrange,
+            "arrange": token.allows("arrange", None),
         }
         return self._written(200, **facts)
 
@@ -124,7 +124,7 @@ class Pages:
 
     def reported(self, visit: Visit) -> Response:
         """Return the ledger's report, for who may arrange."""
-        if not self._token(visit).arrange:
+        if not self._token(visit).allows("arrange", None):
             raise NotAllowedError(403, "the report is of all scopes; ask for a token that may arrange")
         told = report(self._desk.url)
         told["nist"] = of_ledger.nist(told)

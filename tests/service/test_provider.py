@@ -10,6 +10,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
+from dpaccount.documents import canonical
 from dpaccount.errors import InputError
 from service.access import NotAllowedError, Tokens
 from service.provider import Provider
@@ -122,6 +123,17 @@ def test_no_other_token_of_a_provider_counts(known, identities):
         status, answer = asks(known, token)
         assert status == 401, what
         assert token not in json.dumps(answer)
+
+
+def test_the_name_of_a_subject_is_no_token(known, identities, served):
+    """Its digest stands where a secret's does, and whoever knows the subject can say it."""
+    for dots, issuer in enumerate(("https://idp", "https://idp.example", identities.url, "https://a.b.c")):
+        subject = f"s-{dots}"
+        served.tokens.add("ada", None, None, arrange=False, subject=(issuer, subject))
+        for tokens in (served.tokens, Tokens(served.file, Provider(identities.url, "dpaccount"))):
+            with pytest.raises(NotAllowedError) as refused:
+                tokens.of(f"Bearer {canonical((issuer, subject)).decode()}")
+            assert refused.value.status == 401
 
 
 def test_who_is_revoked_or_of_another_issuer_is_unknown(known, identities, served):
