@@ -5,6 +5,7 @@ script reads, or a proxy sends it with every request.  Every form has a word tha
 which other sites cannot know.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -169,5 +170,8 @@ def _noise(event: Mapping[str, Any]) -> str:
     said, reach = f"{times}{event.get('event')} {' '.join(words)}", REACH.get(str(event.get("event")))
     if reach is None:
         return said
-    wide = reach * float(Fraction(str(event.get("scale", event.get("sigma")))))
-    return f"{said}: each number ± {in_digits(wide, 3, up=True)}"
+    wide = Fraction(reach) * Fraction(str(event.get("scale", event.get("sigma"))))
+    if str(event["event"]).startswith("discrete"):
+        wide = Fraction(math.ceil(wide))  # whole numbers: ± 0.9 would be ± 0
+    wide = min(wide, Fraction(10) ** 300)  # who asks chooses it
+    return f"{said}: each number ± {in_digits(float(wide), 3, up=True)}"
