@@ -134,9 +134,11 @@ def same_data(url: str) -> list[str]:
 def _beside(where: Address | ServerAddress, url: str) -> Iterator[tuple[str, str]]:
     """Yield names and URLs of what may be ledgers in the same place."""
     if isinstance(where, Address):
-        for file in sorted(where.resolved.parent.glob(f"*{where.resolved.suffix}")):
-            if file != where.resolved and file.is_file():
-                yield file.name, f"sqlite:///{file}"
+        with suppress(OSError):
+            for file in sorted(where.resolved.parent.iterdir()):
+                alike = file.suffix == where.resolved.suffix and file.is_file()
+                if alike and file.resolve() != where.resolved:
+                    yield file.name, f"sqlite:///{file}"
         return
     import psycopg
 
