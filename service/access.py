@@ -70,7 +70,8 @@ class Tokens:
     ) -> tuple[str, str]:
         """Add a token, in a new file if there is none; return its id and its secret, which nothing keeps.
 
-        Of an issuer's `subject` there is no secret of ours: that issuer's tokens count.
+        Of an issuer's `subject` there is no secret of ours: that issuer's tokens count.  Raises `InputError`
+        for a subject that has a token.
         """
         secret, day = f"{OURS}{token_urlsafe(32)}", None if until is None else until.isoformat()
         within = None if scope is None else scope_name(scope)
@@ -80,6 +81,8 @@ class Tokens:
             os.close(os.open(self._file, os.O_CREAT | os.O_WRONLY, OWN))
         with self._opened() as database:
             database.execute(_TABLE)  # also where one that was killed had made the file alone
+            for (known,) in database.execute("SELECT id FROM tokens WHERE digest = ?", (one.digest,)):
+                raise InputError(f"the subject has the token {known} already", "revoke that first")
             database.execute("INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?)", astuple(one))
         return one.id, secret if subject is None else ""
 

@@ -209,6 +209,8 @@ def test_a_token_of_a_subject_has_no_secret(dpaccount, tmp_path, monkeypatch):
     code, out, err = dpaccount(*words)
     assert (code, out) == (0, "")
     assert "of ada" in err
+    code, _, err = dpaccount(*words)  # which of two would hold?
+    assert (code, "revoke that first" in err) == (2, True)
     code, _, err = dpaccount(*words[:-2])
     assert code == 2
     assert "--issuer and --subject belong together" in err
