@@ -51,7 +51,8 @@ class Visit:
     @classmethod
     def of(cls, request: Request, body: bytes, line: dict[str, object]) -> "Visit":
         """Return it; a header's token, which a proxy may send, comes before the cookie's."""
-        sent = request.headers.get("authorization", "").partition(" ")[2]
+        kind, _, sent = request.headers.get("authorization", "").partition(" ")
+        sent = sent if kind.lower() == "bearer" else ""  # a proxy may have asked for a password
         form = dict(parse_qsl(body.decode("utf-8", "replace")))
         return cls(sent or request.cookies.get(COOKIE, ""), form, line)
 

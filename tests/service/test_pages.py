@@ -94,6 +94,9 @@ def test_a_page_shows_what_its_reader_may_see_and_escapes_it(team):
     assert visit(team, "/pages/report", person="officer")[0] == 200
     assert visit(team, "/pages/report", person="ada")[0] == 403
     assert "Approve" not in visit(team, person="eve")[2]
+    assert visit(team, person="eve", Authorization="Basic YTpi")[0] == 200  # of a proxy's own sign-in
+    assert visit(team, person="eve", Authorization="Bearer YTpi")[0] == 401
+    assert HOSTILE not in visit(team, "/pages/report", person="officer")[2]
     team.secrets["lead"] = team.tokens.add("lead", "team/eve", None, arrange=True)[1]
     assert "Report of the whole" not in visit(team, person="lead")[2]
     assert visit(team, "/pages/report", person="lead")[0] == 403
