@@ -72,7 +72,7 @@ class _Lines(Rows):
 
     def entries(self, first: int = 0) -> Iterator[Entry]:
         """Yield the entries; writers that noted theirs at once may have come in another order."""
-        self.head()
+        missing = {self.head(), *self._noted}
         waiting, together = dict[int, Entry](), list[Entry]()
         for place, line in enumerate(self._lines()):
             if place == 0:
@@ -89,7 +89,11 @@ class _Lines(Rows):
                 first += 1
                 if together[-1].root is not None:  # else a crash may have cut the commit that it is of
                     yield from together
+                    missing -= {(entry.number, entry.digest) for entry in together}
                     together.clear()
+        if missing:
+            why = f"entry {min(missing)[0]} is noted otherwise than its chain has it"
+            raise LedgerError(f"{self._file} is no valid ledger ({why}); export it again")
 
     def _lines(self) -> Iterator[Any]:
         try:

@@ -226,6 +226,21 @@ def test_an_older_copy_is_refused_by_the_entries_of_a_witness(noted, begun, tmp_
         Ledger.open(url)
 
 
+def test_a_witness_of_two_branches_is_no_ledger(noted, begun, tmp_path):
+    """Each of them acknowledged charges."""
+    whole = begun.read_bytes()
+    shutil.copy(tmp_path / "budget.db", tmp_path / "branch.db")
+    charge(noted, 1)
+    branch = begun.read_bytes()[len(whole) :]
+    begun.write_bytes(whole)
+    shutil.copy(tmp_path / "branch.db", tmp_path / "budget.db")
+    charge(noted, 2)
+    for lines in (branch, branch.splitlines(keepends=True)[-1]):
+        begun.write_bytes(begun.read_bytes() + lines)
+        with pytest.raises(LedgerError, match="entry 2 is noted otherwise than its chain has it"):
+            export.imported(begun, f"sqlite:///{tmp_path}/never.db")
+
+
 def test_a_witness_that_began_as_an_export_gets_what_was_charged_without_it(noted, begun, tmp_path):
     charge(noted.partition("?")[0], 2)
     [head] = charge(noted, 1)
