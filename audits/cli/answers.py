@@ -145,7 +145,7 @@ def _beside(where: Address | ServerAddress, url: str) -> Iterator[tuple[str, str
     with suppress(psycopg.Error), psycopg.connect(**where.parameters) as link:  # type: ignore[arg-type]
         for (schema,) in link.execute("SELECT nspname FROM pg_namespace WHERE nspname LIKE 'dpaccount\\_%'"):
             name = schema.removeprefix("dpaccount_")
-            if name != where.name:
+            if name != where.name and name.isidentifier():  # others are not ours, and could be more of a URL
                 yield name, re.sub(r"(?<=[?&]ledger=)\w+", name, url)
 
 

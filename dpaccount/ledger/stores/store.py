@@ -130,7 +130,7 @@ class Witness:
     """Heads noted outside the ledger, which detect an older copy or a lost log; without a `path` none are.
 
     A witness is a file elsewhere (best on another disk) with the entries of every commit as an export has
-    them, and a line ``number head``.  If the chain lacks the latest that is noted, opening the ledger and each
+    them, and a line ``number head``.  If the chain lacks the latest of them, opening the ledger and each
     write are refused.  The lines are written after the commit and before the commit is acknowledged, so they
     are missing only if its writer was killed in between; the next writer adds what is missing.  A witness
     that began as an export is an export of the whole ledger.

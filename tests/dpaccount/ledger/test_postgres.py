@@ -1037,5 +1037,10 @@ def test_other_ledgers_of_the_same_data_are_named(postgres, team):
     made = [re.sub(r"ledger=\w+", f"ledger=same_{name}", team) for name in "abc"]
     for url, dataset in zip(made, ("visits", "visits", "sales"), strict=True):
         init(url, **BUDGET, dataset=dataset)
+    with postgres.connect() as link:
+        for name in ("\\1", "x&witness=/etc/passwd", "a b"):
+            link.execute(
+                psycopg.sql.SQL("CREATE SCHEMA {}").format(psycopg.sql.Identifier(f"dpaccount_{name}"))
+            )
     assert same_data(made[1]) == ["same_a"]
     assert same_data(made[2]) == []
