@@ -8,7 +8,7 @@ standard error, such as a refusal's reason.
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import Any
+from typing import Any, Final
 
 from msgspec import UNSET, Struct
 from msgspec.structs import asdict
@@ -28,6 +28,11 @@ from dpaccount.schemas.ledgers import ArrangedAnswer, ChargeAnswer, LargeCharge,
 
 Answer = dict[str, Any]
 Say = Callable[[str], object]
+#: schemas of ledgers of one owner; functions in another's would run as this role
+_OURS: Final = (
+    "SELECT nspname FROM pg_namespace WHERE starts_with(nspname, 'dpaccount_')"
+    " AND nspowner = (SELECT nspowner FROM pg_namespace WHERE nspname = %s)"
+)
 
 
 def charged(url: str, place: Place, charge: Callable[[Ledger, Plan], Charge], say: Say) -> ChargeAnswer:
@@ -143,7 +148,7 @@ def _beside(where: Address | ServerAddress, url: str) -> Iterator[tuple[str, str
     import psycopg
 
     with suppress(psycopg.Error), psycopg.connect(**where.parameters) as link:  # type: ignore[arg-type]
-        for (schema,) in link.execute("SELECT nspname FROM pg_namespace WHERE nspname LIKE 'dpaccount\\_%'"):
+        for (schema,) in link.execute(_OURS, (where.schema,)):
             name = schema.removeprefix("dpaccount_")
             if name != where.name and name.isidentifier():  # others are not ours, and could be more of a URL
                 yield name, re.sub(r"(?<=[?&]ledger=)\w+", name, url)
