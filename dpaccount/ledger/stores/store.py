@@ -203,8 +203,8 @@ class Witness:
                     entry = msgspec.json.decode(line, type=_Noted)
                     if entry.root is not None:  # only then the chain may end with it
                         yield entry.number, entry.digest
-            elif not _CUT.fullmatch(line):
-                yield self._read(line)
+            elif not _CUT.fullmatch(head := line.rstrip(b"\0")):  # a crash may leave zeros for what was cut
+                yield self._read(head)
 
     def _read(self, line: bytes) -> Note:
         number, _, head = line.decode("ascii", "replace").partition(" ")

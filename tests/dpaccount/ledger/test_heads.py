@@ -208,6 +208,15 @@ def test_a_witness_whose_last_commit_was_cut_is_imported_as_it_is(noted, begun, 
         assert made["entries"] == (done[-1].entry if cut <= head + 1 else 1)
 
 
+@pytest.mark.parametrize("cut", [1, 30, 74, 75, 90])
+def test_zeros_that_a_crash_leaves_are_no_line(noted, begun, tmp_path, cut):
+    charge(noted, 1)
+    begun.write_bytes(begun.read_bytes()[:-cut] + bytes(cut))
+    [head] = charge(noted, 1)
+    assert verify(noted) == VALID
+    assert export.imported(begun, f"sqlite:///{tmp_path}/again.db")["head"] == head
+
+
 def test_an_older_copy_is_refused_by_the_entries_of_a_witness(noted, begun, tmp_path):
     """Also where no head was noted yet, and where a crash cut a commit that is longer than the tail."""
     older = tmp_path / "older"
