@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 #: what is asked: of all scopes; only with tokens made with --arrange
 WHOLE, ARRANGING = ("arrange", "approve"), ("arrange", "scope")
+OURS: Final = "dpa_"  #: how secrets begin
 _TABLE: Final = "CREATE TABLE IF NOT EXISTS tokens (id PRIMARY KEY, person, scope, until, arrange, digest)"
 
 
@@ -69,9 +70,10 @@ class Tokens:
     ) -> tuple[str, str]:
         """Add a token, in a new file if there is none; return its id and its secret, which nothing keeps.
 
-        Of an issuer's `subject` there is no secret of ours: that issuer's tokens count.
+        Of an issuer's `subject` there is no secret of ours: that issuer's tokens count.  Raises `InputError`
+        for a subject that has a token.
         """
-        secret, day = f"dpa_{token_urlsafe(32)}", None if until is None else until.isoformat()
+        secret, day = f"{OURS}{token_urlsafe(32)}", None if until is None else until.isoformat()
         within = None if scope is None else scope_name(scope)
         name = secret if subject is None else canonical(subject)
         one = Token(token_hex(6), one_line("person", person), within, day, arrange, sha256(name))
@@ -79,6 +81,8 @@ class Tokens:
             os.close(os.open(self._file, os.O_CREAT | os.O_WRONLY, OWN))
         with self._opened() as database:
             database.execute(_TABLE)  # also where one that was killed had made the file alone
+            for (known,) in database.execute("SELECT id FROM tokens WHERE digest = ?", (one.digest,)):
+                raise InputError(f"the subject has the token {known} already", "revoke that first")
             database.execute("INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?)", astuple(one))
         return one.id, secret if subject is None else ""
 
@@ -96,7 +100,8 @@ class Tokens:
     def of(self, header: str) -> Token:
         """Return the token of a request; raises `NotAllowedError` for none, and for one that has expired."""
         kind, _, secret = header.partition(" ")
-        name = secret.encode("latin-1", "replace")
+        # What names a subject is no secret, and has a digest in the same column.
+        name = secret.encode("latin-1", "replace") if secret.startswith(OURS) else b""
         if self._provider is not None and secret.count(".") == 2:
             name = canonical((self._provider.issuer, self._provider.subject(secret)))
         asked = (sha256(name),)

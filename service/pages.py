@@ -5,6 +5,7 @@ script reads, or a proxy sends it with every request.  Every form has a word tha
 which other sites cannot know.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -50,7 +51,8 @@ class Visit:
     @classmethod
     def of(cls, request: Request, body: bytes, line: dict[str, object]) -> "Visit":
         """Return it; a header's token, which a proxy may send, comes before the cookie's."""
-        sent = request.headers.get("authorization", "").partition(" ")[2]
+        kind, _, sent = request.headers.get("authorization", "").partition(" ")
+        sent = sent if kind.lower() == "bearer" else ""  # a proxy may have asked for a password
         form = dict(parse_qsl(body.decode("utf-8", "replace")))
         return cls(sent or request.cookies.get(COOKIE, ""), form, line)
 
@@ -96,7 +98,7 @@ class Pages:
             "log": [terminal.log_row(one) for one in reversed(log)],
             "decides": token.allows("approve", None),  # what, is for the ledger to say
             "deciders": [one["person"] for one in shown.get("people", ()) if one["may"] in DECIDE],
-            "arrange": token.arrange,
+            "arrange": token.allows("arrange", None),
         }
         return self._written(200, **facts)
 
@@ -124,7 +126,7 @@ class Pages:
 
     def reported(self, visit: Visit) -> Response:
         """Return the ledger's report, for who may arrange."""
-        if not self._token(visit).arrange:
+        if not self._token(visit).allows("arrange", None):
             raise NotAllowedError(403, "the report is of all scopes; ask for a token that may arrange")
         told = report(self._desk.url)
         told["nist"] = of_ledger.nist(told)
@@ -169,5 +171,8 @@ def _noise(event: Mapping[str, Any]) -> str:
     said, reach = f"{times}{event.get('event')} {' '.join(words)}", REACH.get(str(event.get("event")))
     if reach is None:
         return said
-    wide = reach * float(Fraction(str(event.get("scale", event.get("sigma")))))
-    return f"{said}: each number ± {in_digits(wide, 3, up=True)}"
+    wide = Fraction(reach) * Fraction(str(event.get("scale", event.get("sigma"))))
+    if str(event["event"]).startswith("discrete"):
+        wide = Fraction(math.ceil(wide))  # whole numbers: ± 0.9 would be ± 0
+    wide = min(wide, Fraction(10) ** 300)  # who asks chooses it
+    return f"{said}: each number ± {in_digits(float(wide), 3, up=True)}"

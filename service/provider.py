@@ -4,6 +4,7 @@ import json
 import math
 import threading
 import time
+from http.client import HTTPException
 from typing import Any, Final
 from urllib.parse import urlsplit
 from urllib.request import urlopen
@@ -16,7 +17,10 @@ from service.access import NotAllowedError
 ALGORITHMS: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 SECONDS: Final = 5.0  #: for which the provider is waited for
 PAUSE: Final = 30.0  #: seconds for which keys are not fetched again, whoever names an unknown one
+KEPT: Final = 3600.0  #: seconds after which keys are fetched anew: the provider may have taken one back
 MOST: Final = 1_000_000  #: bytes of its answer
+AWAY: Final = "the provider of identities does not answer; ask again"
+NO_ANSWER: Final = (OSError, HTTPException, ValueError, TypeError, RecursionError, InputError, jwt.PyJWTError)
 
 
 class Provider:
@@ -25,7 +29,8 @@ class Provider:
     def __init__(self, issuer: str, audience: str) -> None:
         self.issuer, self._audience = _address(issuer), audience
         self._keys: dict[str | None, jwt.PyJWK] = {}
-        self._fetched, self._gate = -math.inf, threading.Lock()
+        self._asked = self._fetched = -math.inf
+        self._gate = threading.Lock()
 
     def subject(self, token: str) -> str:
         """Return whose token it is; raises `NotAllowedError` for one that is not valid now, or not for us."""
@@ -39,26 +44,36 @@ class Provider:
 
     def _key(self, name: str | None) -> jwt.PyJWK:
         with self._gate:
-            if name not in self._keys and time.monotonic() - self._fetched > PAUSE:
-                self._fetched = time.monotonic()
-                found = self._answer(f"{self.issuer.rstrip('/')}/.well-known/openid-configuration")
-                if found.get("issuer") != self.issuer:
-                    raise NotAllowedError(503, f"the provider calls itself otherwise than {self.issuer}")
-                listed = jwt.PyJWKSet.from_dict(self._answer(_address(str(found.get("jwks_uri")))))
-                self._keys = {one.key_id: one for one in listed.keys}
-        if name not in self._keys:
-            raise jwt.InvalidKeyError("its key is unknown")
-        return self._keys[name]
+            now = time.monotonic()
+            if now - self._fetched > KEPT:
+                self._keys = {}
+            if name not in self._keys and now - self._asked > PAUSE:
+                self._asked = now
+                try:
+                    self._keys = self._fetch()
+                except NO_ANSWER:
+                    raise NotAllowedError(503, AWAY) from None
+                self._fetched = now
+            if not self._keys:
+                raise NotAllowedError(503, AWAY)
+            if name not in self._keys:
+                raise jwt.InvalidKeyError("its key is unknown")
+            return self._keys[name]
 
-    def _answer(self, url: str) -> Any:
-        try:
-            with urlopen(url, timeout=SECONDS) as answer:  # noqa: S310 - `_address`
-                found = json.loads(answer.read(MOST))
-                if answer.url != url or not isinstance(found, dict):  # a redirection may lead anywhere
-                    raise ValueError
-                return found
-        except (OSError, ValueError):
-            raise NotAllowedError(503, "the provider of identities does not answer; ask again") from None
+    def _fetch(self) -> dict[str | None, jwt.PyJWK]:
+        found = _answer(f"{self.issuer.rstrip('/')}/.well-known/openid-configuration")
+        if found.get("issuer") != self.issuer:
+            raise NotAllowedError(503, f"the provider calls itself otherwise than {self.issuer}")
+        listed = jwt.PyJWKSet.from_dict(_answer(_address(str(found.get("jwks_uri")))))
+        return {one.key_id: one for one in listed.keys}
+
+
+def _answer(url: str) -> Any:
+    with urlopen(url, timeout=SECONDS) as answer:  # noqa: S310 - `_address`
+        found = json.loads(answer.read(MOST))
+        if answer.url != url or not isinstance(found, dict):  # a redirection may lead anywhere
+            raise ValueError
+        return found
 
 
 def _address(url: str) -> str:

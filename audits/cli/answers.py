@@ -8,7 +8,7 @@ standard error, such as a refusal's reason.
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import Any
+from typing import Any, Final
 
 from msgspec import UNSET, Struct
 from msgspec.structs import asdict
@@ -28,6 +28,11 @@ from dpaccount.schemas.ledgers import ArrangedAnswer, ChargeAnswer, LargeCharge,
 
 Answer = dict[str, Any]
 Say = Callable[[str], object]
+#: schemas of ledgers of one owner; functions in another's would run as this role
+_OURS: Final = (
+    "SELECT nspname FROM pg_namespace WHERE starts_with(nspname, 'dpaccount_')"
+    " AND nspowner = (SELECT nspowner FROM pg_namespace WHERE nspname = %s)"
+)
 
 
 def charged(url: str, place: Place, charge: Callable[[Ledger, Plan], Charge], say: Say) -> ChargeAnswer:
@@ -134,16 +139,18 @@ def same_data(url: str) -> list[str]:
 def _beside(where: Address | ServerAddress, url: str) -> Iterator[tuple[str, str]]:
     """Yield names and URLs of what may be ledgers in the same place."""
     if isinstance(where, Address):
-        for file in sorted(where.resolved.parent.glob(f"*{where.resolved.suffix}")):
-            if file != where.resolved and file.is_file():
-                yield file.name, f"sqlite:///{file}"
+        with suppress(OSError):
+            for file in sorted(where.resolved.parent.iterdir()):
+                alike = file.suffix == where.resolved.suffix and file.is_file()
+                if alike and file.resolve() != where.resolved:
+                    yield file.name, f"sqlite:///{file}"
         return
     import psycopg
 
     with suppress(psycopg.Error), psycopg.connect(**where.parameters) as link:  # type: ignore[arg-type]
-        for (schema,) in link.execute("SELECT nspname FROM pg_namespace WHERE nspname LIKE 'dpaccount\\_%'"):
+        for (schema,) in link.execute(_OURS, (where.schema,)):
             name = schema.removeprefix("dpaccount_")
-            if name != where.name:
+            if name != where.name and name.isidentifier():  # others are not ours, and could be more of a URL
                 yield name, re.sub(r"(?<=[?&]ledger=)\w+", name, url)
 
 

@@ -35,7 +35,7 @@ from audits.cli.options import (
     watching,
     whole,
 )
-from dpaccount.documents import parse_json, read_bytes, sha256
+from dpaccount.documents import parse_json, plain, read_bytes, sha256
 from dpaccount.errors import InputError
 from dpaccount.ledger.balances.budget import RENEWALS, one_line
 from dpaccount.ledger.balances.rights import EVERYWHERE, MAY
@@ -113,7 +113,8 @@ def init(  # noqa: PLR0913 - options
         declaration="" if declaration is None else f"sha256:{sha256(read_bytes(declaration))}",
     )
     if others := answers.same_data(url):
-        say(f"of the same data: {', '.join(others)}; each has its own budget, and units may lose them all")
+        named = plain(", ".join(others))
+        say(f"of the same data: {named}; each has its own budget, and units may lose them all")
     show(answer, json_, lambda _: shown(answers.show(url)))
     next_step("dpaccount release CLAIM.toml, or dpaccount ledger charge")
     return 0

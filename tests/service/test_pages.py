@@ -94,6 +94,12 @@ def test_a_page_shows_what_its_reader_may_see_and_escapes_it(team):
     assert visit(team, "/pages/report", person="officer")[0] == 200
     assert visit(team, "/pages/report", person="ada")[0] == 403
     assert "Approve" not in visit(team, person="eve")[2]
+    assert visit(team, person="eve", Authorization="Basic YTpi")[0] == 200  # of a proxy's own sign-in
+    assert visit(team, person="eve", Authorization="Bearer YTpi")[0] == 401
+    assert HOSTILE not in visit(team, "/pages/report", person="officer")[2]
+    team.secrets["lead"] = team.tokens.add("lead", "team/eve", None, arrange=True)[1]
+    assert "Report of the whole" not in visit(team, person="lead")[2]
+    assert visit(team, "/pages/report", person="lead")[0] == 403
 
 
 def test_a_request_is_approved_once_and_only_by_a_form_of_ones_own_page(team):
@@ -122,6 +128,22 @@ def test_a_request_is_approved_once_and_only_by_a_form_of_ones_own_page(team):
     assert "approved by olga" in visit(team, person="officer")[2]
     assert visit(team, "/pages/decide", "olga", form)[0] == 409
     assert team.ask("POST", "/v1/charges", team.wanted)[0] == 200
+
+
+def test_whatever_noise_a_request_names_its_page_is_shown(team):
+    """Else a request could hide itself, and all others, from who decides."""
+    noises = (
+        ("laplace", {"scale": "1e390"}, ""),
+        ("discrete_laplace", {"scale": "33/100"}, ": each number ± 1"),  # 0 alone comes 91 times of 100
+        ("discrete_laplace", {"scale": "10/3"}, ": each number ± 10"),
+        ("randomized_response", {"epsilon": "1/100"}, ""),
+    )
+    for number, (name, amounts, said) in enumerate(noises):
+        plan = {**PLAN, "events": [{"event": name, **amounts}]}
+        asked = {"plan": plan, "purpose": "x", "scope": "team", "key": f"n{number}"}
+        team.ask("POST", "/v1/charges", asked)
+        status, _, text = visit(team, person="olga")
+        assert (status, said in text) == (200, True)
 
 
 def test_no_log_has_a_token_or_a_word(team, capfd):

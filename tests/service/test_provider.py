@@ -10,9 +10,10 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
+from dpaccount.documents import canonical
 from dpaccount.errors import InputError
 from service.access import NotAllowedError, Tokens
-from service.provider import Provider
+from service.provider import KEPT, PAUSE, Provider
 from service.web import Service
 
 
@@ -29,7 +30,8 @@ class Identities:
         class Answers(BaseHTTPRequestHandler):
             def do_GET(answer):  # noqa: N805
                 self.asked.append(answer.path)
-                body = json.dumps(self.document(answer.path)).encode()
+                told = self.document(answer.path)
+                body = told if isinstance(told, bytes) else json.dumps(told).encode()
                 answer.send_response(200)
                 answer.end_headers()
                 answer.wfile.write(body)
@@ -50,6 +52,7 @@ class Identities:
             "keys": [
                 {**json.loads(kind.to_jwk(public[name])), "kid": name, "use": "sig", "alg": alg}
                 for name, (kind, alg) in kinds.items()
+                if name in public
             ]
         }
 
@@ -124,6 +127,17 @@ def test_no_other_token_of_a_provider_counts(known, identities):
         assert token not in json.dumps(answer)
 
 
+def test_the_name_of_a_subject_is_no_token(known, identities, served):
+    """Its digest stands where a secret's does, and whoever knows the subject can say it."""
+    for dots, issuer in enumerate(("https://idp", "https://idp.example", identities.url, "https://a.b.c")):
+        subject = f"s-{dots}"
+        served.tokens.add("ada", None, None, arrange=False, subject=(issuer, subject))
+        for tokens in (served.tokens, Tokens(served.file, Provider(identities.url, "dpaccount"))):
+            with pytest.raises(NotAllowedError) as refused:
+                tokens.of(f"Bearer {canonical((issuer, subject)).decode()}")
+            assert refused.value.status == 401
+
+
 def test_who_is_revoked_or_of_another_issuer_is_unknown(known, identities, served):
     name = next(one.id for one in served.tokens.listed() if one.id not in served.ids.values())
     served.tokens.revoke(name)
@@ -150,12 +164,53 @@ def test_a_provider_that_is_away_or_another_is_no_reason_to_believe(identities, 
             Provider(url, "dpaccount")
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        *({"keys": keys} for keys in (5, [], [5], [{"kty": "oct", "k": "AA", "kid": []}], [{"alg": [1]}])),
+        *(
+            {"jwks_uri": url}
+            for url in (5, "https://[x", "http://127.0.0.1:x/", "file:///etc/passwd", "http://a b/")
+        ),
+        b"[" * 100_000,
+        b"{" + b" " * 1_000_000,
+        b"\xff",
+    ],
+)
+def test_whatever_a_provider_answers_is_one_sentence(identities, monkeypatch, answer):
+    document = identities.document
+    other = answer if isinstance(answer, bytes) else None
+    monkeypatch.setattr(identities, "document", lambda path: other or {**document(path), **answer})
+    provider = Provider(identities.url, "dpaccount")
+    for _ in range(2):  # also while it is not asked again
+        with pytest.raises(NotAllowedError, match="does not answer; ask again") as refused:
+            provider.subject(identities.token())
+        assert refused.value.status == 503
+
+
+def test_a_key_that_a_provider_took_back_ends(identities, monkeypatch):
+    keys, moment = dict(identities.keys), [time.monotonic()]
+    monkeypatch.setattr("service.provider.time.monotonic", lambda: moment[0])
+    monkeypatch.setattr(identities, "keys", keys)
+    provider, stolen = Provider(identities.url, "dpaccount"), identities.token("two", "ES256")
+    assert provider.subject(stolen) == "s-1"
+    del keys["two"]
+    moment[0] += KEPT + 1
+    with pytest.raises(NotAllowedError, match="its key is unknown"):
+        provider.subject(stolen)
+    keys["two"] = ec.generate_private_key(ec.SECP256R1())
+    moment[0] += PAUSE + 1
+    assert provider.subject(identities.token("two", "ES256")) == "s-1"
+
+
 def test_a_token_of_a_subject_has_no_secret(dpaccount, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     words = ("token", "add", "tokens.db", "ada", "--issuer", "https://idp.example", "--subject", "s-1")
     code, out, err = dpaccount(*words)
     assert (code, out) == (0, "")
     assert "of ada" in err
+    code, _, err = dpaccount(*words)  # which of two would hold?
+    assert (code, "revoke that first" in err) == (2, True)
     code, _, err = dpaccount(*words[:-2])
     assert code == 2
     assert "--issuer and --subject belong together" in err

@@ -15,7 +15,7 @@ from dpaccount.ledger.journal.entries import check_linked
 from dpaccount.ledger.journal.verify import Fault, replayed, scratch
 from dpaccount.ledger.stores.place import address
 from dpaccount.ledger.stores.rows import Rows, begin
-from dpaccount.ledger.stores.store import Store, Witness, create
+from dpaccount.ledger.stores.store import Note, Store, Witness, create
 
 SCHEMA: Final = "dpaccount/ledger-export/1"
 _MOST: Final = 64 * 2**20  #: bytes of a line
@@ -56,24 +56,24 @@ class _Lines(Rows):
 
     def __init__(self, file: Path) -> None:
         self._file = file
-        self._noted = list[tuple[int, str]]()
+        self._noted = list[Note]()
         with suppress(LedgerError):  # it is an export that nobody continued, or none, as is said below
             self._noted = Witness(file).notes(every=True)
 
     def head(self) -> tuple[int, str]:
-        """Return the number and head in the first line, or the last ones that a witness noted after it."""
+        """Return the latest number and head, of the first line or noted after it."""
         first = next(self._lines(), None)
         if not isinstance(first, dict) or first.get("schema") != SCHEMA or first.get("format") != ORIGIN:
             raise LedgerError(
                 f"{self._file} is no exported ledger of this kind; it should begin with {SCHEMA}"
             )
         last = first.get("last")
-        return max(self._noted) if self._noted else (last if type(last) is int else -1, first.get("head", ""))
+        return max([*self._noted, (last if type(last) is int else -1, str(first.get("head")))])
 
     def entries(self, first: int = 0) -> Iterator[Entry]:
         """Yield the entries; writers that noted theirs at once may have come in another order."""
-        self.head()
-        waiting = dict[int, Entry]()
+        missing = {self.head(), *self._noted}
+        waiting, together = dict[int, Entry](), list[Entry]()
         for place, line in enumerate(self._lines()):
             if place == 0:
                 continue
@@ -85,8 +85,15 @@ class _Lines(Rows):
                 raise LedgerError(f"{self._file}: entry {place - 1} is no entry; export the ledger again")
             waiting[entry.number] = entry
             while first in waiting:
-                yield waiting.pop(first)
+                together.append(waiting.pop(first))
                 first += 1
+                if together[-1].root is not None:  # else a crash may have cut the commit that it is of
+                    yield from together
+                    missing -= {(entry.number, entry.digest) for entry in together}
+                    together.clear()
+        if missing:
+            why = f"entry {min(missing)[0]} is noted otherwise than its chain has it"
+            raise LedgerError(f"{self._file} is no valid ledger ({why}); export it again")
 
     def _lines(self) -> Iterator[Any]:
         try:

@@ -12,7 +12,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Annotated, Final
+
+import msgspec
 
 from dpaccount.documents import canonical, creating
 from dpaccount.errors import InputError, LedgerError, NoLedgerError, damaged, posix_module
@@ -41,6 +43,14 @@ _TAIL: Final = 4096  #: bytes of a witness read from its end for the latest head
 TURN_SECONDS: Final = 10.0  #: queue timeout; SQLite's own lock is waited for afterwards
 LOOK_SECONDS: Final = 0.0005  #: polling interval; no backoff, or the newest waiter would poll most
 NEXT_LOOK_SECONDS: Final = 0.0001  #: polling interval of the next writer
+
+
+class _Noted(msgspec.Struct):
+    """What a line of a witness that has an entry notes."""
+
+    number: Annotated[int, msgspec.Meta(ge=0, lt=10**18)]
+    digest: str
+    root: str | None
 
 
 class Store:
@@ -120,7 +130,7 @@ class Witness:
     """Heads noted outside the ledger, which detect an older copy or a lost log; without a `path` none are.
 
     A witness is a file elsewhere (best on another disk) with the entries of every commit as an export has
-    them, and a line ``number head``.  If the chain lacks the latest noted head, opening the ledger and each
+    them, and a line ``number head``.  If the chain lacks the latest of them, opening the ledger and each
     write are refused.  The lines are written after the commit and before the commit is acknowledged, so they
     are missing only if its writer was killed in between; the next writer adds what is missing.  A witness
     that began as an export is an export of the whole ledger.
@@ -134,7 +144,8 @@ class Witness:
         """Return a list of the latest noted head, or of every one; empty if none was noted."""
         if self.path is None:
             return []
-        noted = list(self._notes(self.path, None if every else _TAIL))
+        noted = [] if every else list(self._notes(self.path, _TAIL))
+        noted = noted or list(self._notes(self.path, None))  # the tail may be one commit that a crash cut
         return noted if every or not noted else [max(noted)]
 
     def note(self, head: Note, entries: list[Entry]) -> None:
@@ -179,19 +190,21 @@ class Witness:
                 start = 0 if tail is None else max(0, size - tail)
                 file.seek(start)
                 lines = file.read().split(b"\n")
-                if start and len(lines) < 3:  # it began as an export, whose last line is long
-                    start = file.seek(0)
-                    lines = file.read().split(b"\n")
         except OSError as error:
             raise LedgerError(
                 f"the witness {self._name} cannot be read ({error.strerror}); give the file that heads"
                 " were noted in, or an empty one to begin"
             ) from None
-        if size > _TAIL and len(lines) < 2:
+        if size > _TAIL and tail is None and len(lines) < 2:
             raise self._no_list()
-        for line in lines[1 if start else 0 : -1]:  # without one cut short by a crash
-            if line[:1] != b"{" and not _CUT.fullmatch(line):
-                yield self._read(line)
+        for line in lines[1 if start else 0 :]:  # without those cut short by a crash
+            if line[:1] == b"{":
+                with suppress(msgspec.MsgspecError):  # it is an export's first line, or cut
+                    entry = msgspec.json.decode(line, type=_Noted)
+                    if entry.root is not None:  # only then the chain may end with it
+                        yield entry.number, entry.digest
+            elif not _CUT.fullmatch(head := line.rstrip(b"\0")):  # a crash may leave zeros for what was cut
+                yield self._read(head)
 
     def _read(self, line: bytes) -> Note:
         number, _, head = line.decode("ascii", "replace").partition(" ")

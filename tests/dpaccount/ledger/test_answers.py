@@ -2,7 +2,9 @@
 
 import csv
 import json
+import os
 import re
+import shutil
 from fractions import Fraction
 
 import numpy as np
@@ -270,3 +272,20 @@ def test_other_ledgers_of_the_same_data_are_named(tmp_path, dpaccount, monkeypat
     assert made("d", "--dataset", "sales", "--declaration", "other.toml") == ([], False)
     assert made("e") == ([], False)
     assert made("f", "--dataset", "visits", "--declaration", "other.toml") == (["a.db", "b.db", "d.db"], True)
+
+
+def test_whatever_lies_beside_a_ledger_is_looked_at_and_left_alone(tmp_path, dpaccount, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    words = [
+        *("--epsilon", "1", "--delta", "0", "--unit", "person", "--relation", "replace-one"),
+        *("--dataset", "x"),
+    ]
+    assert dpaccount("ledger", "init", "sqlite:///a.d[b]c", *words)[0] == 0
+    shutil.copy("a.d[b]c", "e\x1b[31m.d[b]c")
+    (tmp_path / "itself.d[b]c").symlink_to("a.d[b]c")
+    (tmp_path / "loop.d[b]c").symlink_to("loop.d[b]c")
+    os.mkfifo(tmp_path / "fifo.d[b]c")
+    (tmp_path / "folder.d[b]c").mkdir()
+    assert answers.same_data("sqlite:///a.d[b]c") == ["e\x1b[31m.d[b]c"]
+    err = dpaccount("ledger", "init", "sqlite:///c.d[b]c", *words)[2]
+    assert "of the same data: a.d[b]c, e\\x1b[31m.d[b]c, itself.d[b]c; each" in err

@@ -195,6 +195,68 @@ def test_what_could_not_be_noted_is_noted_by_the_next_writer(noted, begun, tmp_p
         assert made["head"] == ledger.show()["head"]
 
 
+def test_a_witness_whose_last_commit_was_cut_is_imported_as_it_is(noted, begun, tmp_path):
+    """The ledger may be gone after the crash, too: what was acknowledged is in the lines that are whole."""
+    acknowledged = begun.stat().st_size
+    with Ledger.open(noted) as ledger:
+        done = ledger.charge_many([(plan(Fraction(1, 900), (1, 3)), "part " * 9, None) for _ in range(6)])
+    whole = begun.read_bytes()
+    head = len(whole.splitlines(keepends=True)[-1])
+    for place, cut in enumerate((1, 40, head, head + 1, head + 2, len(whole) - acknowledged)):
+        begun.write_bytes(whole[:-cut])
+        made = export.imported(begun, f"sqlite:///{tmp_path}/cut {place}.db")
+        assert made["entries"] == (done[-1].entry if cut <= head + 1 else 1)
+
+
+@pytest.mark.parametrize("cut", [1, 30, 74, 75, 90])
+def test_zeros_that_a_crash_leaves_are_no_line(noted, begun, tmp_path, cut):
+    charge(noted, 1)
+    begun.write_bytes(begun.read_bytes()[:-cut] + bytes(cut))
+    [head] = charge(noted, 1)
+    assert verify(noted) == VALID
+    assert export.imported(begun, f"sqlite:///{tmp_path}/again.db")["head"] == head
+
+
+def test_an_older_copy_is_refused_by_the_entries_of_a_witness(noted, begun, tmp_path):
+    """Also where no head was noted yet, and where a crash cut a commit that is longer than the tail."""
+    older = tmp_path / "older"
+    older.mkdir()
+    init(f"sqlite:///{older}/budget.db", **BUDGET)
+    url = f"sqlite:///{older}/budget.db?witness={begun}"
+    with pytest.raises(LedgerError, match="notes another entry 1"):
+        Ledger.open(url)
+    shutil.copy(tmp_path / "budget.db", older / "budget.db")
+    begun.write_bytes(b"")
+    charge(noted, 1)
+    with Ledger.open(noted) as ledger:
+        ledger.charge_many([(plan(Fraction(1, 900), (1, 3)), "part " * 9, None) for _ in range(20)])
+    begun.write_bytes(begun.read_bytes()[:-1])
+    with pytest.raises(LedgerError, match="notes another entry"):
+        Ledger.open(url)
+
+
+def test_a_witness_of_two_branches_is_no_ledger(noted, begun, tmp_path):
+    """Each of them acknowledged charges."""
+    whole = begun.read_bytes()
+    shutil.copy(tmp_path / "budget.db", tmp_path / "branch.db")
+    charge(noted, 1)
+    branch = begun.read_bytes()[len(whole) :]
+    begun.write_bytes(whole)
+    shutil.copy(tmp_path / "branch.db", tmp_path / "budget.db")
+    charge(noted, 2)
+    for lines in (branch, branch.splitlines(keepends=True)[-1]):
+        begun.write_bytes(begun.read_bytes() + lines)
+        with pytest.raises(LedgerError, match="entry 2 is noted otherwise than its chain has it"):
+            export.imported(begun, f"sqlite:///{tmp_path}/never.db")
+
+
+def test_a_witness_that_began_as_an_export_gets_what_was_charged_without_it(noted, begun, tmp_path):
+    charge(noted.partition("?")[0], 2)
+    [head] = charge(noted, 1)
+    made = export.imported(begun, f"sqlite:///{tmp_path}/again.db")
+    assert (made["entries"], made["head"]) == (4, head)
+
+
 # ------------------------------------------------------------------ verify --head, --since
 
 

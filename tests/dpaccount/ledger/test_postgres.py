@@ -1037,5 +1037,30 @@ def test_other_ledgers_of_the_same_data_are_named(postgres, team):
     made = [re.sub(r"ledger=\w+", f"ledger=same_{name}", team) for name in "abc"]
     for url, dataset in zip(made, ("visits", "visits", "sales"), strict=True):
         init(url, **BUDGET, dataset=dataset)
+    with postgres.connect() as link:
+        for name in ("\\1", "x&witness=/etc/passwd", "a b"):
+            link.execute(
+                psycopg.sql.SQL("CREATE SCHEMA {}").format(psycopg.sql.Identifier(f"dpaccount_{name}"))
+            )
     assert same_data(made[1]) == ["same_a"]
     assert same_data(made[2]) == []
+
+
+def test_a_schema_of_somebody_else_is_no_neighbour(postgres, team):
+    """Its functions would come before the server's own, and run as whoever looks there."""
+    init(team, **BUDGET, dataset="alone")
+    postgres.role("eve")
+    ran = postgres.folder / "data" / "ran"
+    with postgres.connect() as link:
+        link.execute("GRANT CREATE ON DATABASE postgres TO eve")
+    with postgres.connect("eve") as link:
+        link.execute("CREATE SCHEMA dpaccount_evil")
+        link.execute("GRANT USAGE ON SCHEMA dpaccount_evil TO PUBLIC")
+        link.execute("CREATE TABLE dpaccount_evil.ledger AS SELECT 1 AS last, 'x' AS head, 'x' AS format")
+        link.execute("GRANT SELECT ON dpaccount_evil.ledger TO PUBLIC")
+        link.execute(
+            "CREATE FUNCTION dpaccount_evil.pg_backend_pid() RETURNS int LANGUAGE plpgsql AS"
+            f" $$ BEGIN COPY (SELECT current_user) TO '{ran}'; RETURN 1; END $$"
+        )
+    assert same_data(team) == []
+    assert not ran.exists()
