@@ -17,8 +17,9 @@ import numpy as np
 from audits.attack.runs import Progress, silent
 from audits.cli.options import say
 from bandits.statistics.arrays import Floats
-from dpaccount.documents import csv_text, replacing
+from dpaccount.documents import csv_text
 from papers.experiment_file import ExperimentPlan
+from papers.outcome_folder import replacing
 from papers.reproduce import done, drawn
 from papers.reproduction import Cell
 

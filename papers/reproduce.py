@@ -22,7 +22,7 @@ from audits.attack.runs import Progress, progress_counter, silent
 from bandits.selection.rehearsals import played
 from bandits.statistics.arrays import Floats
 from dpaccount.checker.derivation import check_derivation
-from dpaccount.documents import csv_text, replacing
+from dpaccount.documents import csv_text
 from dpaccount.errors import InputError
 from dpaccount.exact import rounded
 from dpaccount.work.run import Series, run
@@ -31,6 +31,7 @@ from papers import claims as papers
 from papers import reproduction
 from papers.claims.parameters import Value
 from papers.experiment_file import MOST_ROUNDS, MOST_TRIALS, read_reproduction
+from papers.outcome_folder import replacing
 from papers.reproduction import CUMULATIVE_REGRET, Cell, Reproduction
 
 PAPERS = Path(reproduction.__file__).parent  #: whose folders have files of tables and figures

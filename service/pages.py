@@ -121,7 +121,7 @@ class Pages:
         token = self._token(visit)
         if not compare_digest(visit.form.get("word", "").encode(), visit.word.encode()):
             raise NotAllowedError(403, "this form is not of a page of yours; open the page again")
-        self._done(token, "approve", request=visit.form.get("request"), approved=visit.form.get("approved"))
+        self._done(token, "approve", request=visit.form.get("request"), approved=visit.form.get("approved", ""))
         return RedirectResponse("/pages", 303)
 
     def reported(self, visit: Visit) -> Response:

@@ -272,7 +272,7 @@ _ONE_MOMENT: Final = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _SETTINGS: Final = {
     **{"synchronous_commit": "on", "client_min_messages": "warning", "statement_timeout": "0"},
     **{"lock_timeout": "{wait}", "idle_in_transaction_session_timeout": "{wait}"},
-    "search_path": "{schema},pg_catalog,pg_temp",
+    "search_path": "{schema},pg_temp",  # after pg_catalog, whose functions are never another's
 }
 _TIMELINE: Final = "left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)"
 #: identifies one start of one primary server; NULL on a standby

@@ -922,7 +922,7 @@ def test_settings_are_ours_whatever_the_role_and_a_pooler_say(ledger, postgres, 
     try:
         grant(team, "hostile", arrange=True)
         ours = {name: wanted for name, (_, wanted) in HOSTILE.items()}
-        ours["search_path"] = f"{server_address(team).schema},pg_catalog,pg_temp"
+        ours["search_path"] = f"{server_address(team).schema},pg_temp"
         with Ledger.open(as_role(team, "hostile")) as theirs:
             for number in range(8):  # more than the driver waits for before it prepares a statement
                 theirs.charge_plan(plan("1/100"), "x", f"key {number}")
@@ -1064,3 +1064,19 @@ def test_a_schema_of_somebody_else_is_no_neighbour(postgres, team):
         )
     assert same_data(team) == []
     assert not ran.exists()
+
+
+def test_functions_of_the_schema_are_not_run(ledger, team, admin):
+    """Who may create there could else run code as whoever opens the ledger."""
+    ledger.charge_plan(plan("1/10"), "one")
+    for name, kind in (
+        ("pg_backend_pid", "int"),
+        ("pg_is_in_recovery", "boolean"),
+        ("pg_current_xact_id", "xid8"),
+    ):
+        admin.execute(
+            f"CREATE FUNCTION {name}() RETURNS {kind} LANGUAGE plpgsql AS $$ BEGIN RAISE 'their code'; END $$"
+        )
+    with Ledger.open(team) as again:
+        assert again.charge_plan(plan("1/10"), "two").entry == 2
+        assert again.verify() == VALID
