@@ -24,6 +24,7 @@ from bandits.doubling_gp_ucb import DoublingGpUcb
 from bandits.jdp_gp_ucb import JdpGpUcb
 from bandits.learning.features import MAX_MAP_FEATURES, RADIUS
 from bandits.moment_gp_ucb import MomentGpUcb
+from bandits.phased_cells import PhasedCells
 from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import PhasedPosterior
 from bandits.selection.forecasts import Selection, Value, quietest
@@ -262,6 +263,7 @@ def _contextual(
         *(("phased-gp-ucb", PhasedGpUcb, each) for each in phased),
         ("jdp-gp-ucb", JdpGpUcb, {**fewer, "stream": "honaker"}),
         ("doubling-gp-ucb", DoublingGpUcb, fewer),
+        ("phased-cells", PhasedCells, {}),
     ]
     return [
         Runner(name, parameters, partial(_on_people, kind(**common, **parameters), laws))
