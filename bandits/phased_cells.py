@@ -21,12 +21,11 @@ from typing import ClassVar, Final, Self
 
 import numpy as np
 
+from bandits.context_histogram import LARGEST, SMALLEST, in_one_sum
 from bandits.learning import contextual
 from bandits.learning.arrivals import Course, name_of
-from bandits.learning.contextual import PUBLIC_COINS, SEVERAL, ContextualCourse, Learner, OwnCandidates
 from bandits.learning.features import RADIUS, kernel_of, principal
 from bandits.learning.nystrom import NystromFeatures, root
-from bandits.space.points import Space
 from bandits.statistics.arrays import Floats, Integers
 from bandits.statistics.axes import settled_eigh
 from bandits.statistics.first_moments import CONTRIBUTION_BITS, HALF
@@ -34,33 +33,13 @@ from bandits.statistics.kernels import at_distance
 from bandits.statistics.linear_posterior import LinearPosterior, evidence
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
-from dpaccount.proof import (
-    REPLACE_ONE,
-    Cover,
-    Theorem,
-    assume_clipped,
-    assume_rounds,
-    assume_view,
-    billboard,
-    laplace,
-    stream_l1,
-)
-from dpaccount.proof.search import approximate
+from dpaccount.proof import REPLACE_ONE, Cover, Theorem
 from mechanisms.shared import grid
 
 FIRST_PHASE: Final = 40  #: people of a phase
 FEWEST: Final = 8  #: people of a phase in a run of few
 GROWTH: Final = Fraction(1, 4)  #: of a phase over the people before it, where that is more
-CELLS: Final = (
-    (4, False),
-    (8, False),
-    (16, False),
-    (32, False),
-    (4, True),
-    (8, True),
-    (16, True),
-)  #: or signed
-MOST_CELLS: Final = max(count for count, _ in CELLS)
+CELLS: Final = [(count, signed) for signed in (False, True) for count in (4, 8, 16, 32)]
 FEWEST_IN_CELL: Final = 3  #: people, on average
 SIMULATED: Final = 300  #: people of the public domain
 CLUSTERED: Final = 8  #: directions of most uncertainty in which cells are made
@@ -78,11 +57,10 @@ AXIS_LENGTH: Final = 0.7  #: of features of one coordinate
 DICTIONARY: Final = 96  #: points that features are made of
 KNOTS: Final = 24  #: points on an axis that features of a coordinate are made of
 MOST_AXES: Final = 5  #: coordinates of which each has a belief of its own
-SMALLEST, LARGEST = Fraction(1, 10**6), 10**6  #: of epsilon
 
 
 @dataclass(frozen=True)
-class PhasedCells(OwnCandidates):
+class PhasedCells(contextual.OwnCandidates):
     """Show one of their own `candidates` to each of `rounds` people; rows are as of `moment-gp-ucb`.
 
     With a `space`, candidates are its points, unless a person brings others in its units.
@@ -111,30 +89,28 @@ class PhasedCells(OwnCandidates):
     @property
     def features(self) -> "Blocks":
         """Return the public features."""
-        return _blocks(self.dimension, self.offered)
+        return _blocks(self.domain_of)
 
     @property
-    def public_people(self) -> Floats:
-        """Return features of decision sets that public coins draw from the public domain."""
-        return _public_people(self.dimension, self.offered, self.candidates)
+    def domain_of(self) -> contextual.PublicMap:
+        """Return what the public domain, and so all features, follow from."""
+        return contextual.PublicMap("linear", "chosen", 1, 1.0, self.dimension, self.offered)
 
     def member(self, rounds: int) -> Self:
         """Return this bandit on at most `rounds` people, but on several phases of them."""
-        return replace(self, rounds=min(self.rounds, max(rounds, SEVERAL * FEWEST)))
+        return replace(self, rounds=min(self.rounds, max(rounds, contextual.SEVERAL * FEWEST)))
 
     def proof(self, delta: Fraction) -> Theorem:
         """One clipped number a person, in one sum, whichever; own actions read the sums: billboard."""
-        sums = len(self.ends) * MOST_CELLS
-        person = assume_clipped("phase", -HALF, HALF, REPLACE_ONE, "movement")
-        entered = assume_rounds("phase", sums, "movement", 2, sums)
-        leaf = laplace(stream_l1(person, entered), 1 / self.epsilon, grid.step(CONTRIBUTION_BITS), "phase")
-        return billboard(approximate(leaf, delta), assume_view(name_of(self), "others", "replay"))
+        return in_one_sum(name_of(self), len(self.ends) * CELLS[-1][0], self.epsilon, delta)
 
     def course(self, noise: Noise, coins: int) -> Course:
         """Return a run that serves people one by one."""
         belief = CellsBelief(self, coins)
-        learner = Learner(belief, lambda sums: noise.noisy("phase", belief.phases, sums), self.ends)
-        return ContextualCourse(self, learner, coins)
+        learner = contextual.Learner(
+            belief, lambda sums: noise.noisy("phase", belief.phases, sums), self.ends
+        )
+        return contextual.ContextualCourse(self, learner, coins)
 
 
 @dataclass(frozen=True)
@@ -170,28 +146,21 @@ class Blocks:
         A belief says which share of the variance of rewards over these points every block has.
         """
         d = self.dictionary.shape[1]
-        zeros, ones = np.zeros(d), np.full(d, 1 / d)
-        shares = [
-            [1.0, 0, 0, 0, *zeros],
-            [0.2, 0.8, 0, 0, *zeros],
-            [0.2, 0, 0.8, 0, *zeros],
-            [0.2, 0, 0.3, 0.5, *zeros],
-            [0.2, 0, 0, 0, *0.8 * ones],
-        ]
-        if d > 1:
-            shares.append([0.1, 0, 0.3, 0.3, *0.3 * ones])
+        none, all_axes = [0.0] * d, [1 / d] * d
+        shares = [[1.0, 0, 0, 0, *none], [0.2, 0.8, 0, 0, *none], [0.2, 0, 0.8, 0, *none]]
+        shares += [[0.2, 0, 0.3, 0.5, *none], [0.2, 0, 0, 0, *np.multiply(0.8, all_axes)]]
         if 1 < d <= MOST_AXES:
-            shares += [[0, 0, 0, 0, *row] for row in np.eye(d)]
+            shares += [[0.1, 0, 0.3, 0.3, *np.multiply(0.3, all_axes)]]
+            shares += [[0, 0, 0, 0, *axis] for axis in np.eye(d)]
         starts = np.cumsum([0, *self.sizes[:-1]])
         power = np.maximum(np.add.reduceat(features.var(axis=0), starts), 1e-9)
         return SPREAD**2 * np.repeat(np.array(shares) / power, self.sizes, axis=1)
 
 
 @lru_cache(maxsize=8)  # public, and the same in every run of a subject
-def _blocks(dimension: int, offered: Space | None) -> Blocks:
-    of = contextual.PublicMap("linear", "chosen", 1, 1.0, dimension, offered)
-    points = of.points(np.random.default_rng([PUBLIC_COINS, 3]), 4000)
-    dictionary = points[: len(offered) if offered else DICTIONARY][:DICTIONARY]
+def _blocks(of: contextual.PublicMap) -> Blocks:
+    points = of.points(np.random.default_rng([contextual.PUBLIC_COINS, 3]), 4000)
+    dictionary = points[: len(of.offered or range(DICTIONARY))][:DICTIONARY]
     whole = [
         (kernel, length, _leading(kernel, length, dictionary, points, size))
         for kernel, length, size in ((SMOOTH, 2.0, 10), (SMOOTH, 1.0, 20), (ROUGH, 0.5, 30))
@@ -208,10 +177,9 @@ def _leading(kernel: str, length: float, dictionary: Floats, points: Floats, siz
 
 
 @lru_cache(maxsize=8)
-def _public_people(dimension: int, offered: Space | None, candidates: int) -> Floats:
-    of = contextual.PublicMap("linear", "chosen", 1, 1.0, dimension, offered)
-    points = of.points(np.random.default_rng([PUBLIC_COINS, 4]), SIMULATED * candidates)
-    features = _blocks(dimension, offered)(points).reshape(SIMULATED, candidates, -1)
+def _public_people(of: contextual.PublicMap, candidates: int) -> Floats:
+    points = of.points(np.random.default_rng([contextual.PUBLIC_COINS, 4]), SIMULATED * candidates)
+    features = _blocks(of)(points).reshape(SIMULATED, candidates, -1)
     features.setflags(write=False)  # it is shared
     return features
 
@@ -267,7 +235,7 @@ class CellsBelief:
     """
 
     def __init__(self, subject: PhasedCells, coins: int) -> None:
-        self._subject, self._public = subject, subject.public_people
+        self._subject, self._public = subject, _public_people(subject.domain_of, subject.candidates)
         self._coins = np.random.default_rng([coins, 1])  # apart from ties
         variances = subject.features.beliefs(self._public.reshape(-1, self._public.shape[-1]))
         level = np.full(len(variances), LEVEL_SPREAD**2)
@@ -320,8 +288,9 @@ class CellsBelief:
         axes = axes * np.sqrt(np.maximum(values, 0.0))
         # Exploration at the end pays off for nobody; nor does it in a run too short to use what it shows.
         spread = EXPLORE * self._long * (1 - self._before / subject.rounds)
-        known = self.phases > 0
-        self._drawn: Floats = known * (mean[1:] + spread * axes @ self._coins.normal(size=len(axes)))
+        self._drawn: Floats = (self.phases > 0) * (
+            mean[1:] + spread * axes @ self._coins.normal(size=len(axes))
+        )
         self.uniform = UNIFORM / float(np.sqrt(self._before + 1))
         best = self._public[np.arange(SIMULATED), np.argmax(self._public @ self._drawn, axis=1)]
         # Public candidates are in random order, so that the first one's is a choice at random.
