@@ -238,8 +238,7 @@ class CellsBelief:
         self._subject, self._public = subject, _public_people(subject.domain_of, subject.candidates)
         self._coins = np.random.default_rng([coins, 1])  # apart from ties
         variances = subject.features.beliefs(self._public.reshape(-1, self._public.shape[-1]))
-        level = np.full(len(variances), LEVEL_SPREAD**2)
-        self._roots = np.sqrt(np.column_stack([level, variances]))
+        self._roots = np.sqrt(np.insert(variances, 0, LEVEL_SPREAD**2, axis=1))
         self._observed = LinearPosterior(self._roots.shape[1])
         self._noise = 2 / float(subject.epsilon) ** 2
         self._long = min(float(subject.epsilon) ** 2 * subject.rounds / LONG, 1.0)
@@ -296,8 +295,7 @@ class CellsBelief:
         # Public candidates are in random order, so that the first one's is a choice at random.
         played = np.concatenate([best, self._public[:, 0]])
         chances = np.repeat([1 - self.uniform, self.uniform], SIMULATED) / SIMULATED
-        ends = subject.ends
-        people = ends[min(self.phases, len(ends) - 1)] - self._before
+        people = next((end for end in subject.ends if end > self._before), 0) - self._before
         if people > 0:
             self._partition(played, chances, people, mean, covariance, axes[:, :CLUSTERED])
 
