@@ -5,9 +5,8 @@ fades over the run.  Before it begins, public coins cluster what it would play o
 domain, in coordinates whose distances are those of the belief's covariance: points whose rewards are expected
 to be known together are in one cell.  Or in a signed one, to whose sum what lies on the other side of the
 middle adds the opposite.  Of several numbers of cells the one is taken whose sums are expected to tell most.
-At its end a phase releases one noisy sum of ±(y − ½) for each cell.  A person is in one of them, in the one
-phase in which they ask, whatever their candidates are: replacing them takes at most ½ from one sum and adds
-½ to one, and Laplace noise of scale 1/ε is pure ε for the whole run.
+At its end a phase releases one noisy sum of ±(y − ½) for each cell.  A person is in one of them, of one phase,
+whatever their candidates are: Laplace noise of scale 1/ε is pure ε for the whole run (`in_one_sum`).
 
 What is believed of rewards is a mixture: linear, smooth, rough, of single coordinates, and of all of these.
 All are priors of one linear model, whose likelihood under the released sums weighs them.  How many people are
@@ -31,7 +30,7 @@ from bandits.statistics.axes import settled_eigh
 from bandits.statistics.first_moments import CONTRIBUTION_BITS, HALF
 from bandits.statistics.kernels import at_distance
 from bandits.statistics.linear_posterior import LinearPosterior, evidence
-from dpaccount.errors import InputError
+from dpaccount.errors import out_of_range
 from dpaccount.noise.receipt import Noise
 from dpaccount.proof import REPLACE_ONE, Cover, Theorem
 from mechanisms.shared import grid
@@ -76,10 +75,9 @@ class PhasedCells(contextual.OwnCandidates):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.epsilon, Fraction) or not SMALLEST <= self.epsilon <= LARGEST:
-            raise InputError(f"epsilon is {str(self.epsilon)[:40]}", f"it lies in 1e-6 ... {LARGEST}")
-        if not isinstance(self.delta, Fraction) or not 0 <= self.delta < 1:
-            raise InputError(f"delta is {str(self.delta)[:40]}", "it is a fraction from 0 on, below 1")
+        exact = isinstance(self.epsilon, Fraction) and isinstance(self.delta, Fraction)
+        if not exact or not SMALLEST <= self.epsilon <= LARGEST or not 0 <= self.delta < 1:
+            raise out_of_range("a fraction epsilon in 1e-6 ... 1e6, and a fraction delta in [0, 1)")
 
     @cached_property
     def batches(self) -> list[Cover]:
@@ -230,8 +228,7 @@ def clustered(at: Floats, chances: Floats, count: int, rng: np.random.Generator,
 class CellsBelief:
     """A mixture of linear posteriors of one model, learned from sums by cell; the policy is a draw from it.
 
-    Its first weight is the level less ½, the others are those of features.
-    `uniform` is the share of a phase's people who are shown a candidate at random, by its first slot.
+    Its first weight is the level less ½.  `uniform` is the share of people shown a candidate at random.
     """
 
     def __init__(self, subject: PhasedCells, coins: int) -> None:
