@@ -5,7 +5,7 @@ fades over the run.  Before it begins, public coins cluster what it would play o
 domain, in coordinates whose distances are those of the belief's covariance: points whose rewards are expected
 to be known together are in one cell.  Or in a signed one, to whose sum what lies on the other side of the
 middle adds the opposite.  Of several numbers of cells the one is taken whose sums are expected to tell most.
-At its end a phase releases one noisy sum of ±(y − ½) for each cell.  A person is in one of them, of one phase,
+At its end a phase releases one noisy sum of ±(y − ½) for each cell.  A person is in one of them, once,
 whatever their candidates are: Laplace noise of scale 1/ε is pure ε for the whole run (`in_one_sum`).
 
 What is believed of rewards is a mixture: linear, smooth, rough, of single coordinates, and of all of these.
