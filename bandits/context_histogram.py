@@ -146,10 +146,7 @@ class ContextHistogram:
     def proof(self, delta: Fraction) -> Theorem:
         """One clipped number a person, in one sum, whichever; own actions read the sums: billboard."""
         sums = len(self.batches) * len(self.cells) * self.actions
-        person = assume_clipped("phase", -HALF, HALF, REPLACE_ONE, "movement")
-        entered = assume_rounds("phase", sums, "movement", 2, sums)
-        leaf = laplace(stream_l1(person, entered), 1 / self.epsilon, grid.step(CONTRIBUTION_BITS), "phase")
-        return billboard(approximate(leaf, delta), assume_view(name_of(self), "others", "replay"))
+        return in_one_sum(name_of(self), sums, self.epsilon, delta)
 
     # -------------------------------------------------------------- the run
 
@@ -180,6 +177,14 @@ class ContextHistogram:
             ],
             "concern_utility_only": ["the law of contexts", "late and missing answers", "noise in rewards"],
         }
+
+
+def in_one_sum(subject: str, sums: int, epsilon: Fraction, delta: Fraction) -> Theorem:
+    """Return what `sums` of phases cost: one clipped number a person, in one of them, whichever."""
+    person = assume_clipped("phase", -HALF, HALF, REPLACE_ONE, "movement")
+    entered = assume_rounds("phase", sums, "movement", 2, sums)
+    leaf = laplace(stream_l1(person, entered), 1 / epsilon, grid.step(CONTRIBUTION_BITS), "phase")
+    return billboard(approximate(leaf, delta), assume_view(subject, "others", "replay"))
 
 
 class HistogramCourse(Course):

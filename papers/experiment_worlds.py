@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bandits.arm_phases import ArmPhases
-from bandits.learning.contextual import Contextual
+from bandits.learning.contextual import OwnCandidates
 from bandits.logged_policy import LoggedPolicy
 from bandits.phased_posterior import PhasedPosterior
 from bandits.selection.forecasts import Selection
@@ -34,7 +34,7 @@ ARMS_SEED = 2026  #: of worlds of arms, before a trial's own
 class PeopleWorld(TrialWorld):
     """`rounds` people with `candidates` points each in a ball, as in `simulated_people`."""
 
-    serves: ClassVar[type[Any]] = Contextual
+    serves: ClassVar[type[Any]] = OwnCandidates
     other_choices: ClassVar[dict[str, Callable[..., Floats]]] = {
         "gp-ucb": regret.contextual_without_privacy,
         "at-random": regret.contextual_at_random,

@@ -178,24 +178,16 @@ def leading(of: PublicMap, size: int) -> PrincipalFeatures:
 
 
 @dataclass(frozen=True)
-class Contextual(Calibrated):
-    """Bandits for `rounds` such people with `candidates` points each; a class says its learner.
+class OwnCandidates:
+    """Bandits for `rounds` people with `candidates` points each; a class says what is learned.
 
     With a `space`, candidates are its points, unless a person brings others in its units: at most as many as
     the space says.
-
-    `kernel` and `basis` say what features there are (`bandits.learning.features.feature_map`), of so many
-    `nodes_per_axis`; `nodes`: as ``given``, or those of Dubey 2021, Corollary 1 or Remark 3, 6 or 3 ln T.
     """
 
     rounds: int = 1024
     candidates: int = 25
     dimension: int = 2
-    kernel: str = "squared-exponential"
-    basis: str = "chosen"
-    nodes: str = "given"
-    nodes_per_axis: int = 4
-    lengthscale: Fraction = Fraction(1)
     space: Space | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -207,8 +199,6 @@ class Contextual(Calibrated):
             self.space.counts(self, "candidates", self.space.most or len(self.space))
             self.space.counts(self, "dimension", self.space.dimension)
         self.domain()
-        target(self.epsilon, self.delta)
-        self.check_sigma()
 
     def domain(self) -> Domain:
         """Return one row per person: the candidates' coordinates, then what each would pay, in [0, 1]."""
@@ -222,6 +212,59 @@ class Contextual(Calibrated):
     def takes_late(self) -> bool:
         """Return whether an answer may enter the sum of a later batch: then its proof says so."""
         return False
+
+    @property
+    def features(self) -> Features:
+        """Return the public feature map that the belief is about."""
+        raise NotImplementedError
+
+    @cached_property
+    def offered(self) -> Space | None:
+        """Return `space` as the features have it: in the ball of radius 2."""
+        return None if self.space is None else self.space.in_ball(RADIUS)
+
+    @cached_property
+    def batches(self) -> list[Cover]:
+        """Return the people of every batch, who share a belief: public."""
+        return together(self.rounds, 1)
+
+    @property
+    def ends(self) -> list[int]:
+        """Return the last person of every batch but the last, whose sum no action would use."""
+        return [last for _, last in self.batches[:-1] or self.batches]
+
+    def play(self, data: Rows, noise: Noise, coins: int) -> View:
+        """Serve every person once, in order; a person sees their own action only."""
+        return self.served(data, noise, coins)
+
+    def served(self, data: Rows, noise: Noise, coins: int, delays: Integers | None = None) -> View:
+        """Return the view of `play` for people who answer `delays` people later; by default at once."""
+        contexts, rewards = data[:, : -self.candidates], data[:, -self.candidates :]
+        return replay(self.course(noise, coins), contexts, paid(rewards), delays)
+
+    def course(self, noise: Noise, coins: int) -> Course:
+        """Return a run that serves people one by one."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Contextual(OwnCandidates, Calibrated):
+    """Bandits for such people with features of one kernel, and calibrated noise; a class says its learner.
+
+    `kernel` and `basis` say what features there are (`bandits.learning.features.feature_map`), of so many
+    `nodes_per_axis`; `nodes`: as ``given``, or those of Dubey 2021, Corollary 1 or Remark 3, 6 or 3 ln T.
+    """
+
+    kernel: str = "squared-exponential"
+    basis: str = "chosen"
+    nodes: str = "given"
+    nodes_per_axis: int = 4
+    lengthscale: Fraction = Fraction(1)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        target(self.epsilon, self.delta)
+        self.check_sigma()
 
     @property
     def features(self) -> Features:
@@ -243,21 +286,6 @@ class Contextual(Calibrated):
         length = float(self.lengthscale)
         return PublicMap(self.kernel, self.basis, per_axis, length, self.dimension, self.offered)
 
-    @cached_property
-    def offered(self) -> Space | None:
-        """Return `space` as the features have it: in the ball of radius 2."""
-        return None if self.space is None else self.space.in_ball(RADIUS)
-
-    @cached_property
-    def batches(self) -> list[Cover]:
-        """Return the people of every batch, who share a belief: public."""
-        return together(self.rounds, 1)
-
-    @property
-    def ends(self) -> list[int]:
-        """Return the last person of every batch but the last, whose sum no action would use."""
-        return [last for _, last in self.batches[:-1] or self.batches]
-
     def proof(self, delta: Fraction) -> Theorem:
         """Released sums, and actions that read these and own decision sets only: billboard."""
         return billboard(self._sums(self.noise_scale, delta), assume_view(name_of(self), "others", "replay"))
@@ -265,15 +293,6 @@ class Contextual(Calibrated):
     def learner(self, noise: Noise) -> Learner:
         """Return a learner without observations."""
         raise NotImplementedError
-
-    def play(self, data: Rows, noise: Noise, coins: int) -> View:
-        """Serve every person once, in order; a person sees their own action only."""
-        return self.served(data, noise, coins)
-
-    def served(self, data: Rows, noise: Noise, coins: int, delays: Integers | None = None) -> View:
-        """Return the view of `play` for people who answer `delays` people later; by default at once."""
-        contexts, rewards = data[:, : -self.candidates], data[:, -self.candidates :]
-        return replay(self.course(noise, coins), contexts, paid(rewards), delays)
 
     def course(self, noise: Noise, coins: int) -> Course:
         """Return a run that serves people one by one."""
@@ -340,9 +359,9 @@ class ContextualCourse(Course):
 
     last_is_read = False
 
-    def __init__(self, subject: Contextual, learner: Learner, coins: int) -> None:
+    def __init__(self, subject: OwnCandidates, learner: Learner, coins: int) -> None:
         self.batches, self.candidates = subject.batches, subject.candidates
-        people = Contextual.domain(subject)  # without a column that says when they answer
+        people = OwnCandidates.domain(subject)  # without a column that says when they answer
         self.takes_late = subject.takes_late
         self.context, self.space = _columns(people, slice(None, -self.candidates)), subject.offered
         self.reward = _columns(people, slice(-1, None))

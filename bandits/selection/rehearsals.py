@@ -24,10 +24,11 @@ from bandits.doubling_gp_ucb import DoublingGpUcb
 from bandits.jdp_gp_ucb import JdpGpUcb
 from bandits.learning.features import MAX_MAP_FEATURES, RADIUS
 from bandits.moment_gp_ucb import MomentGpUcb
+from bandits.phased_cells import PhasedCells
 from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import PhasedPosterior
 from bandits.selection.forecasts import Selection, Value, quietest
-from bandits.simulation.simulated_people import PAPER, WORLD_LAWS, WorldLaw
+from bandits.simulation.simulated_people import ALONE, PAPER, WORLD_LAWS, WorldLaw
 from bandits.simulation.surfaces import Surface, surface
 from bandits.space.points import Space
 from bandits.statistics.additive_model import SCALES
@@ -110,6 +111,8 @@ def choose(  # noqa: PLR0913
         raise InputError(f"privacy is {privacy[:40]!r}", "known: joint, reward, shuffled, local")
     if privacy == "shuffled" and not isinstance(space, Space):
         raise InputError("a shuffler mixes bits about arms", "give a space, whose points are the arms")
+    # rewards often hang on one of a candidate's numbers
+    laws += (WorldLaw(ALONE),) * (privacy == "joint" and laws == WORLD_LAWS)
     if space is None and dimension > MOST_PAPER_AXES:
         laws = tuple(law for law in laws if law.kernel != PAPER) or laws
     named = privacy == "reward" and not isinstance(space, Space)
@@ -262,6 +265,7 @@ def _contextual(
         *(("phased-gp-ucb", PhasedGpUcb, each) for each in phased),
         ("jdp-gp-ucb", JdpGpUcb, {**fewer, "stream": "honaker"}),
         ("doubling-gp-ucb", DoublingGpUcb, fewer),
+        ("phased-cells", PhasedCells, {}),
     ]
     return [
         Runner(name, parameters, partial(_on_people, kind(**common, **parameters), laws))

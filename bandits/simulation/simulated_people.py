@@ -66,7 +66,7 @@ def simulated_people(rounds: int, candidates: int, dimension: int, seed: int) ->
     return People(pool[chosen], means, rewards)
 
 
-PAPER, LINEAR, UNRELATED = "paper", "linear", "unrelated"
+PAPER, LINEAR, UNRELATED, ALONE = "paper", "linear", "unrelated", "one coordinate"
 POOL: Final = 400  #: points that a drawn world has, where no space says which
 MEANS_SPREAD: Final = 0.4  #: deviation of means over points, of what the base rate leaves them
 
@@ -76,7 +76,7 @@ class WorldLaw:
     """A public law of worlds: chances of a reward of 1, about the rate `base`, as a function of the points.
 
     `kernel`: of a Gaussian process with `lengthscale` in the ball of radius 2; ``linear``; ``unrelated`` for
-    points that say nothing of each other; ``paper``: that of `People`, which has a base rate of its own.
+    points that say nothing of each other; ``one coordinate``, by Matérn 3/2; ``paper``: that of `People`.
     """
 
     kernel: str = PAPER
@@ -84,7 +84,7 @@ class WorldLaw:
     base: float = 0.5
 
     def __post_init__(self) -> None:
-        one_of("kernel", self.kernel, (PAPER, LINEAR, UNRELATED, *kernels.POINT_KERNELS))
+        one_of("kernel", self.kernel, (PAPER, LINEAR, UNRELATED, ALONE, *kernels.POINT_KERNELS))
         if not 0 < self.lengthscale < np.inf or not 0 < self.base < 1:
             raise out_of_range("lengthscale > 0 and a base in (0, 1)")
 
@@ -99,8 +99,9 @@ class WorldLaw:
         elif self.kernel == UNRELATED:
             drawn = rng.normal(size=len(points))
         else:
-            name = "squared-exponential" if self.kernel == PAPER else self.kernel
-            gram = kernels.matrix(name, points, points, self.lengthscale)
+            name = {PAPER: "squared-exponential", ALONE: "matern-3/2"}.get(self.kernel, self.kernel)
+            at = points[:, [rng.integers(points.shape[1])]] if self.kernel == ALONE else points
+            gram = kernels.matrix(name, at, at, self.lengthscale)
             drawn = symmetric_root(gram) @ rng.normal(size=len(points))
         away = (drawn - drawn.mean()) / max(float(drawn.std()), 1e-9)
         return np.clip(self.base + MEANS_SPREAD * min(self.base, 1 - self.base) * away, 0.0, 1.0)

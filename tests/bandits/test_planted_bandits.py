@@ -27,6 +27,7 @@ from bandits.local_posterior import LocalPosterior
 from bandits.local_privacy.channels import CHANNELS
 from bandits.logged_policy import LoggedPolicy
 from bandits.moment_gp_ucb import MomentGpUcb
+from bandits.phased_cells import PhasedCells
 from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import PhasedPosterior
 from bandits.phased_regression import PhasedRegression
@@ -154,6 +155,7 @@ def test_a_person_in_two_batches_is_found_where_they_meet(stream):
         PhasedGpUcb(rounds=40, candidates=2, size=6, nodes_per_axis=3),
         Projections(rounds=40, candidates=2, size=6, nodes_per_axis=3, projections=3, refresh=8),
         PhasedRegression(rounds=24, candidates=3, first=2, per_learner=2),
+        PhasedCells(rounds=24, candidates=3),
         DoublingGpUcb(rounds=12, candidates=3, nodes_per_axis=2, mode="carry"),
         DoublingGpUcb(rounds=12, candidates=3, nodes_per_axis=2, mode="restart"),
         LocalGpUcb(rounds=10, candidates=2, nodes_per_axis=2),

@@ -16,6 +16,7 @@ from bandits.learning.contextual import together
 from bandits.learning.gp_ucb import GpUcb, SolvedPosterior, raised
 from bandits.local_gp_ucb import LocalGpUcb
 from bandits.moment_gp_ucb import MomentBelief, MomentGpUcb, contribution
+from bandits.phased_cells import PhasedCells
 from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import WEIGHTS, PhasedPosterior
 from bandits.phased_posterior import Learner as PosteriorLearner
@@ -353,7 +354,7 @@ def test_linear_arms_are_learned_as_such():
 def test_the_selector_knows_kinds_of_privacy(monkeypatch):
     monkeypatch.setattr(rehearsals, "STAGES", (2,))
     short = rehearsals.choose("joint", ONE, TENTH, 24, candidates=3)
-    joint = {"moment-gp-ucb", "phased-gp-ucb", "jdp-gp-ucb", "doubling-gp-ucb"}
+    joint = {"moment-gp-ucb", "phased-gp-ucb", "phased-cells", "jdp-gp-ucb", "doubling-gp-ucb"}
     assert joint == {part.split()[0] for part in raced(short)}
     assert rehearsals.choose("joint", ONE, TENTH, 24, candidates=3) is short  # kept
     assert "matern-3/2 0.5 about 0.5" in short.because
@@ -424,6 +425,7 @@ WRONG = {
         {"growth": Fraction(2)}, {"calibration": "guess"}, {"stream": "sqrt-toeplitz"}, {"delta": Fraction(0)}],
     LocalGpUcb: [{"calibration": "guess"}],
     DoublingGpUcb: [{"mode": "half"}, {"rounds": 10**6}],
+    PhasedCells: [{"epsilon": Fraction(0)}, {"epsilon": Fraction(10**7)}, {"rounds": 1}, {"candidates": 0}, {"delta": ONE}],
     PhasedRegression: [
         {"norm": Fraction(0)}, {"norm": Fraction(10**4)}, {"first": 0}, {"per_learner": -1}, {"per_learner": 10**4},
         {"rounds": 10**10}, {"kernel": "squared-exponential", "nodes_per_axis": 20}, {"sigma": Fraction(0)}],

@@ -14,6 +14,7 @@ from bandits.learning import resumable
 from bandits.local_gp_ucb import LocalGpUcb
 from bandits.logged_policy import LoggedPolicy
 from bandits.moment_gp_ucb import MomentGpUcb
+from bandits.phased_cells import PhasedCells
 from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import PhasedPosterior
 from bandits.phased_regression import PhasedRegression
@@ -31,7 +32,7 @@ LEARNERS = [
     JdpGpUcb(**SMALL, calibration="published", stream="honaker"),
     DoublingGpUcb(**SMALL, mode="restart"), DoublingGpUcb(**SMALL, mode="carry"),
     LocalGpUcb(**SMALL), LocalGpUcb(**SMALL, calibration="published"),
-    PhasedRegression(**SMALL, first=1, per_learner=1),
+    PhasedRegression(**SMALL, first=1, per_learner=1), PhasedCells(rounds=24, candidates=3),
     PhasedGpUcb(rounds=90, candidates=2, size=4, nodes_per_axis=2, sigma=Fraction(1)),
     PhasedPosterior(rounds=250, sigma=Fraction(1)),
     PhasedPosterior(rounds=400, sigma=Fraction(1), stream="correlated"),

@@ -24,6 +24,7 @@ from bandits.learning.state import STATE
 from bandits.local_gp_ucb import Client, LocalGpUcb
 from bandits.logged_policy import LoggedPolicy
 from bandits.moment_gp_ucb import MomentGpUcb
+from bandits.phased_cells import PhasedCells
 from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import PhasedPosterior
 from bandits.phased_regression import PhasedRegression
@@ -54,6 +55,7 @@ SERVED = [
     SurfaceGpUcb(rounds=43, batch=10, error=Fraction(1, 2), calibration="published"),
     PhasedRegression(**SMALL, first=1, per_learner=1),
     ArmPhases(rounds=60, arms=3),
+    PhasedCells(rounds=24, candidates=3),
 ]
 
 

@@ -38,7 +38,9 @@ SMALL = {
 BANDITS = [entry.name for entry in entries() if entry.layer == "bandits" and "space" in entry.parameters()]
 #: to everybody, but for a few
 OFFERED = ("phased-posterior", "surface-gp-ucb", "arm-phases", "local-posterior")
-BROUGHT = ("moment-gp-ucb", "phased-gp-ucb", "phased-regression", "jdp-gp-ucb", "doubling-gp-ucb")
+BROUGHT = (
+    *("moment-gp-ucb", "phased-gp-ucb", "phased-cells", "phased-regression", "jdp-gp-ucb", "doubling-gp-ucb"),
+)
 
 
 def space(folder, said='file = "points.csv"', points=POINTS, **files):

@@ -97,6 +97,10 @@ RUNS = {
             {"norm": 2, "sigma": 3},
         ],
     ),
+    "phased-cells": (
+        *("joint", {"rounds": 24, "candidates": 3}),
+        [{"rounds": 40, "epsilon": 2, "delta": 0.1}, {"dimension": 1}],
+    ),
     "local-gp-ucb": (
         *("local", SMALL),
         [

@@ -30,6 +30,7 @@ FEW_FEATURES = {"rounds": 24, "candidates": 3, "size": 6, "nodes_per_axis": 3}
 SMALL = {
     "phased-gp-ucb": FEW_FEATURES,
     "moment-gp-ucb": FEW_FEATURES,
+    "phased-cells": {"rounds": 24, "candidates": 3},
     "phased-regression": {"rounds": 24, "candidates": 3, "first": 2, "per_learner": 2},
     "logged-policy": {"slots": 60, "batch": 8, "batches": 6},
     "jdp-gp-ucb": {"rounds": 9, "candidates": 3},

@@ -1,0 +1,321 @@
+"""Contextual bandit of pure ε: noisy sums of rewards by cells of what is uncertain, under several beliefs.
+
+A phase's people are shown the candidate that a draw from the belief likes best (Thompson 1933), whose spread
+fades over the run.  Before it begins, public coins cluster what it would play on decision sets of the public
+domain, in coordinates whose distances are those of the belief's covariance: points whose rewards are expected
+to be known together are in one cell.  Or in a signed one, to whose sum what lies on the other side of the
+middle adds the opposite.  Of several numbers of cells the one is taken whose sums are expected to tell most.
+At its end a phase releases one noisy sum of ±(y − ½) for each cell.  A person is in one of them, once,
+whatever their candidates are: Laplace noise of scale 1/ε is pure ε for the whole run (`in_one_sum`).
+
+What is believed of rewards is a mixture: linear, smooth, rough, of single coordinates, and of all of these.
+All are priors of one linear model, whose likelihood under the released sums weighs them.  How many people are
+in a cell is not released: the public domain's number stands in, with an error that the model allows for.
+"""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import ClassVar, Final, Self
+
+import numpy as np
+
+from bandits.context_histogram import LARGEST, SMALLEST, in_one_sum
+from bandits.learning import contextual
+from bandits.learning.arrivals import Course, name_of
+from bandits.learning.features import RADIUS, kernel_of, principal
+from bandits.learning.nystrom import NystromFeatures, root
+from bandits.statistics.arrays import Floats, Integers
+from bandits.statistics.axes import settled_eigh
+from bandits.statistics.first_moments import CONTRIBUTION_BITS, HALF
+from bandits.statistics.kernels import at_distance
+from bandits.statistics.linear_posterior import LinearPosterior, evidence
+from dpaccount.errors import out_of_range
+from dpaccount.noise.receipt import Noise
+from dpaccount.proof import REPLACE_ONE, Cover, Theorem
+from mechanisms.shared import grid
+
+FIRST_PHASE: Final = 40  #: people of a phase
+FEWEST: Final = 8  #: people of a phase in a run of few
+GROWTH: Final = Fraction(1, 4)  #: of a phase over the people before it, where that is more
+CELLS: Final = [(count, signed) for signed in (False, True) for count in (4, 8, 16, 32)]
+FEWEST_IN_CELL: Final = 3  #: people, on average
+SIMULATED: Final = 300  #: people of the public domain
+CLUSTERED: Final = 8  #: directions of most uncertainty in which cells are made
+CLUSTERINGS: Final = 6  #: steps of Lloyd's algorithm
+SPREAD: Final = 0.2  #: of rewards over points, before anything is learned
+LEVEL_SPREAD: Final = 0.25  #: of their level about ½
+MISFIT: Final = 0.4  #: deviation of the people in a cell about the public domain's number, as a share of it
+REWARD_NOISE: Final = 0.25  #: mean square of a centred reward, which is ±½
+EXPLORE: Final = 0.5  #: the first draws of a long run spread by this much of the belief's, the last by none
+LONG: Final = 4096  #: people of a long run, at ε = 1
+UNIFORM: Final = 0.2  #: share of people shown a candidate at random, times √t, t a phase's first slot
+UNLIKELY: Final = 1e-3  #: beliefs of less weight are left out
+SMOOTH, ROUGH = "squared-exponential", "matern-3/2"
+AXIS_LENGTH: Final = 0.7  #: of features of one coordinate
+DICTIONARY: Final = 96  #: points that features are made of
+KNOTS: Final = 24  #: points on an axis that features of a coordinate are made of
+MOST_AXES: Final = 5  #: coordinates of which each has a belief of its own
+
+
+@dataclass(frozen=True)
+class PhasedCells(contextual.OwnCandidates):
+    """Show one of their own `candidates` to each of `rounds` people; rows are as of `moment-gp-ucb`.
+
+    With a `space`, candidates are its points, unless a person brings others in its units.
+    The noise meets `epsilon` at a δ of 0; a `delta` above 0 only says at which the proof is asked for.
+    """
+
+    source: ClassVar[str] = "ours; Dwork et al. 2006 (histogram), Lloyd 1982 (cells), Thompson 1933"
+    status: ClassVar[str] = "sound"
+    relation: ClassVar[str] = REPLACE_ONE
+
+    epsilon: Fraction = Fraction(1)
+    delta: Fraction = Fraction(0)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        exact = isinstance(self.epsilon, Fraction) and isinstance(self.delta, Fraction)
+        if not exact or not SMALLEST <= self.epsilon <= LARGEST or not 0 <= self.delta < 1:
+            raise out_of_range("a fraction epsilon in 1e-6 ... 1e6, and a fraction delta in [0, 1)")
+
+    @cached_property
+    def batches(self) -> list[Cover]:
+        """Return the people of every phase."""
+        return contextual.together(self.rounds, max(min(FIRST_PHASE, self.rounds // 12), FEWEST), GROWTH)
+
+    @property
+    def features(self) -> "Blocks":
+        """Return the public features."""
+        return _blocks(self.domain_of)
+
+    @property
+    def domain_of(self) -> contextual.PublicMap:
+        """Return what the public domain, and so all features, follow from."""
+        return contextual.PublicMap("linear", "chosen", 1, 1.0, self.dimension, self.offered)
+
+    def member(self, rounds: int) -> Self:
+        """Return this bandit on at most `rounds` people, but on several phases of them."""
+        return replace(self, rounds=min(self.rounds, max(rounds, contextual.SEVERAL * FEWEST)))
+
+    def proof(self, delta: Fraction) -> Theorem:
+        """One clipped number a person, in one sum, whichever; own actions read the sums: billboard."""
+        return in_one_sum(name_of(self), len(self.ends) * CELLS[-1][0], self.epsilon, delta)
+
+    def course(self, noise: Noise, coins: int) -> Course:
+        """Return a run that serves people one by one."""
+        belief = CellsBelief(self, coins)
+        learner = contextual.Learner(
+            belief, lambda sums: noise.noisy("phase", belief.phases, sums), self.ends
+        )
+        return contextual.ContextualCourse(self, learner, coins)
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Features side by side: coordinates, three lengths of all coordinates, and every coordinate alone."""
+
+    dictionary: Floats  #: [points, d]
+    whole: tuple[tuple[str, float, Floats], ...]  #: kernel, length and [points, size] of each length
+    knots: Floats
+    axis: Floats  #: [knots, size]
+
+    def __call__(self, points: Floats) -> Floats:
+        """Return features of shape [..., size] for points of shape [..., d]."""
+        apart = np.sqrt(((points[..., None, :] - self.dictionary) ** 2).sum(axis=-1))
+        whole = (at_distance(kernel, apart, length) @ lead for kernel, length, lead in self.whole)
+        alone = at_distance(ROUGH, np.abs(points[..., None] - self.knots), AXIS_LENGTH) @ self.axis
+        return np.concatenate([points, *whole, alone.reshape(*points.shape[:-1], -1)], axis=-1)
+
+    @property
+    def sizes(self) -> list[int]:
+        """Return how many features each block has."""
+        (_, d), (_, alone) = self.dictionary.shape, self.axis.shape
+        return [d, *(lead.shape[1] for _, _, lead in self.whole), *[alone] * d]
+
+    @property
+    def size(self) -> int:
+        """Return the number of features."""
+        return sum(self.sizes)
+
+    def beliefs(self, features: Floats) -> Floats:
+        """Return the variances of all weights [beliefs, size], by public `features` [points, size].
+
+        A belief says which share of the variance of rewards over these points every block has.
+        """
+        d = self.dictionary.shape[1]
+        none, all_axes = [0.0] * d, [1 / d] * d
+        shares = [[1.0, 0, 0, 0, *none], [0.2, 0.8, 0, 0, *none], [0.2, 0, 0.8, 0, *none]]
+        shares += [[0.2, 0, 0.3, 0.5, *none], [0.2, 0, 0, 0, *np.multiply(0.8, all_axes)]]
+        if 1 < d <= MOST_AXES:
+            shares += [[0.1, 0, 0.3, 0.3, *np.multiply(0.3, all_axes)]]
+            shares += [[0, 0, 0, 0, *axis] for axis in np.eye(d)]
+        starts = np.cumsum([0, *self.sizes[:-1]])
+        power = np.maximum(np.add.reduceat(features.var(axis=0), starts), 1e-9)
+        return SPREAD**2 * np.repeat(np.array(shares) / power, self.sizes, axis=1)
+
+
+@lru_cache(maxsize=8)  # public, and the same in every run of a subject
+def _blocks(of: contextual.PublicMap) -> Blocks:
+    points = of.points(np.random.default_rng([contextual.PUBLIC_COINS, 3]), 4000)
+    dictionary = points[: len(of.offered or range(DICTIONARY))][:DICTIONARY]
+    whole = [
+        (kernel, length, _leading(kernel, length, dictionary, points, size))
+        for kernel, length, size in ((SMOOTH, 2.0, 10), (SMOOTH, 1.0, 20), (ROUGH, 0.5, 30))
+    ]
+    knots = np.linspace(-RADIUS, RADIUS, KNOTS)
+    axis = _leading(ROUGH, AXIS_LENGTH, knots[:, None], points[:, :1], 6)
+    return Blocks(dictionary, tuple(whole), knots, axis)
+
+
+def _leading(kernel: str, length: float, dictionary: Floats, points: Floats, size: int) -> Floats:
+    """Return what makes kernels with a dictionary the `size` leading Nyström features over public points."""
+    whole = NystromFeatures(kernel_of(kernel, length), dictionary)
+    return root(whole.kernel(dictionary, dictionary)) @ principal(whole, points, size).basis
+
+
+@lru_cache(maxsize=8)
+def _public_people(of: contextual.PublicMap, candidates: int) -> Floats:
+    points = of.points(np.random.default_rng([contextual.PUBLIC_COINS, 4]), SIMULATED * candidates)
+    features = _blocks(of)(points).reshape(SIMULATED, candidates, -1)
+    features.setflags(write=False)  # it is shared
+    return features
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Cells of features about a centre, in clustered coordinates; `signed`: of lines through the centre."""
+
+    centre: Floats
+    axes: Floats  #: [size, directions]
+    middles: Floats  #: [cells, directions]
+    signed: bool
+
+    def __call__(self, features: Floats) -> tuple[Integers, Integers]:
+        """Return the cell of each row of features, and 1 or −1, by which what it adds is multiplied."""
+        return nearest((features - self.centre) @ self.axes, self.middles, signed=self.signed)
+
+
+def nearest(at: Floats, middles: Floats, *, signed: bool) -> tuple[Integers, Integers]:
+    """Return the nearest middle of each row, and its sign; of signed ones, the line of least angle."""
+    inner = at @ middles.T
+    if signed:
+        of = np.abs(inner).argmax(axis=1)
+        return of, np.where(inner[np.arange(len(of)), of] < 0, -1, 1)
+    return ((middles**2).sum(axis=1) / 2 - inner).argmin(axis=1), np.ones(len(at), dtype=np.int64)
+
+
+def within(of: Integers, weights: Floats, count: int) -> Floats:
+    """Return [count, rows]: the weight of each row in the cell `of` it, and 0 elsewhere."""
+    return np.where(np.arange(count)[:, None] == of, weights, 0.0)
+
+
+def clustered(at: Floats, chances: Floats, count: int, rng: np.random.Generator, *, signed: bool) -> Floats:
+    """Return `count` middles [count, directions] by Lloyd's algorithm; of signed ones, of norm 1."""
+    weights = chances
+    if signed:
+        lengths = np.maximum(np.linalg.norm(at, axis=1), 1e-12)
+        at, weights = at / lengths[:, None], chances * lengths**2
+    middles = at[rng.choice(len(at), count, replace=False, p=weights / weights.sum())]
+    for _ in range(CLUSTERINGS):
+        of, signs = nearest(at, middles, signed=signed)
+        sums = within(of, signs * weights, count) @ at
+        norms = np.linalg.norm(sums, axis=1) if signed else np.bincount(of, weights, count)
+        middles = np.where(norms[:, None] > 0, sums / np.maximum(norms, 1e-300)[:, None], middles)
+    return middles
+
+
+class CellsBelief:
+    """A mixture of linear posteriors of one model, learned from sums by cell; the policy is a draw from it.
+
+    Its first weight is the level less ½.  `uniform` is the share of people shown a candidate at random.
+    """
+
+    def __init__(self, subject: PhasedCells, coins: int) -> None:
+        self._subject, self._public = subject, _public_people(subject.domain_of, subject.candidates)
+        self._coins = np.random.default_rng([coins, 1])  # apart from ties
+        variances = subject.features.beliefs(self._public.reshape(-1, self._public.shape[-1]))
+        self._roots = np.sqrt(np.insert(variances, 0, LEVEL_SPREAD**2, axis=1))
+        self._observed = LinearPosterior(self._roots.shape[1])
+        self._noise = 2 / float(subject.epsilon) ** 2
+        self._long = min(float(subject.epsilon) ** 2 * subject.rounds / LONG, 1.0)
+        self.phases, self._before = 0, 0
+        self._begin()
+
+    def scores(self, candidates: Floats) -> Floats:
+        """Return φᵀθ of the phase's draw θ, less the level that all share."""
+        return candidates @ self._drawn
+
+    def contribution(self, features: Floats, reward: float | None) -> Integers:
+        """Return ±(clip(y, 0, 1) − ½) in grid units, in the cell of what was played; no answer adds zero."""
+        added = np.zeros(len(self._cells.middles), dtype=np.int64)
+        if reward is not None:
+            cell, sign = self._cells(features[None, :])
+            centred = np.array([HALF if np.isnan(reward) else reward], dtype=np.float64) - 0.5
+            added[cell] = sign * grid.clipped(centred, -HALF, HALF, CONTRIBUTION_BITS)
+        return added
+
+    def learn(self, released: Integers, people: int) -> None:
+        """Take in a phase's noisy sums by cell, and begin the next phase."""
+        self._observed.learn(self._shape, np.diag(self._error), released / 2.0**CONTRIBUTION_BITS)
+        self.phases, self._before = self.phases + 1, people
+        self._begin()
+
+    def _posterior(self) -> tuple[Floats, Floats]:
+        """Return the mixture's mean and covariance of the weights."""
+        inner = np.eye(self._roots.shape[1]) + self._roots[:, :, None] * (
+            self._observed.information * self._roots[:, None, :]
+        )
+        logs = evidence(inner, self._roots * self._observed.moment)
+        chances = np.exp(logs - logs.max()) / np.exp(logs - logs.max()).sum()
+        kept = chances > UNLIKELY
+        chances, roots = chances[kept] / chances[kept].sum(), self._roots[kept]
+        each = roots[:, :, None] * np.linalg.inv(inner[kept]) * roots[:, None, :]
+        means = each @ self._observed.moment
+        mean = chances @ means
+        covariance = np.tensordot(chances, each, axes=1) + ((means - mean).T * chances) @ (means - mean)
+        return mean, (covariance + covariance.T) / 2
+
+    def _begin(self) -> None:
+        """Draw the phase's policy, and make its cells, by public coins and what was released before."""
+        subject = self._subject
+        mean, covariance = self._posterior()
+        values, axes = settled_eigh(covariance[1:, 1:])
+        axes = axes * np.sqrt(np.maximum(values, 0.0))
+        # Exploration at the end pays off for nobody; nor does it in a run too short to use what it shows.
+        spread = EXPLORE * self._long * (1 - self._before / subject.rounds)
+        self._drawn: Floats = (self.phases > 0) * (
+            mean[1:] + spread * axes @ self._coins.normal(size=len(axes))
+        )
+        self.uniform = UNIFORM / float(np.sqrt(self._before + 1))
+        best = self._public[np.arange(SIMULATED), np.argmax(self._public @ self._drawn, axis=1)]
+        # Public candidates are in random order, so that the first one's is a choice at random.
+        played = np.concatenate([best, self._public[:, 0]])
+        chances = np.repeat([1 - self.uniform, self.uniform], SIMULATED) / SIMULATED
+        people = next((end for end in subject.ends if end > self._before), 0) - self._before
+        if people > 0:
+            self._partition(played, chances, people, mean, covariance, axes[:, :CLUSTERED])
+
+    def _partition(
+        self, played: Floats, chances: Floats, people: int, mean: Floats, covariance: Floats, axes: Floats
+    ) -> None:
+        """Choose the cells whose sums are expected to take most from the variance of what is played."""
+        centre = chances @ played
+        whole = np.column_stack([np.ones(len(played)), played])
+        told = covariance[:, 1:] @ ((played.T * chances) @ played) @ covariance[1:, :]
+        most, count = -1.0, people * chances
+        for number, signed in CELLS:
+            if number > max(people // FEWEST_IN_CELL, CELLS[0][0]):
+                continue
+            middles = clustered((played - centre) @ axes, chances, number, self._coins, signed=signed)
+            cells = Cells(centre, axes, middles, signed)
+            of, signs = cells(played)
+            shape = within(of, signs * count, number) @ whole
+            inside = np.bincount(of, count, number)
+            known = shape @ covariance @ shape.T
+            # what the number of people in a cell, which is not known, does to its sum
+            misfit = MISFIT**2 * (np.diag(known) + (shape @ mean) ** 2)
+            error = self._noise + REWARD_NOISE * inside + misfit
+            gain = float(np.trace(np.linalg.solve(known + np.diag(error), shape @ told @ shape.T)))
+            if gain > most:
+                most, self._cells, self._shape, self._error = gain, cells, shape, error

@@ -1,0 +1,112 @@
+"""Sums by cell: what a person moves, which cell they are in, what is believed, and how well it serves."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import multivariate_normal
+
+from audits.hypothesis_tests.replay import record, replay
+from bandits.learning.contextual import in_ball
+from bandits.phased_cells import CELLS, CellsBelief, PhasedCells, clustered, nearest
+from bandits.simulation.simulated_people import People
+from dpaccount.noise.receipt import rehearse
+from dpaccount.noise.samplers import Rehearsal
+from dpaccount.proof import point
+from tests.looped import looped
+
+SMALL = PhasedCells(rounds=60, candidates=3, epsilon=Fraction(2))
+
+
+def people(subject, seed):
+    """Return records, some of whose candidates are not on offer."""
+    domain, rng = subject.domain(), np.random.default_rng(seed)
+    rows = rng.uniform(domain.low, domain.high, (subject.rounds, len(domain.low)))
+    rows[rng.random(subject.rounds) < 0.1, :2] = np.nan
+    return domain.clamped(rows)
+
+
+def test_it_is_pure():
+    assert point(SMALL.proof(Fraction(0))) == (2, 0)
+
+
+def test_a_person_moves_all_sums_by_at_most_one_together_whatever_the_record():
+    furthest, theorem, domain = 0.0, SMALL.proof(Fraction(0)), SMALL.domain()
+    for seed in range(3):
+        data, rng = people(SMALL, seed), np.random.default_rng(seed + 100)
+        run = record(SMALL, data, rehearse(theorem, Rehearsal(seed)), seed)
+        for unit in range(0, SMALL.rounds, 7):
+            other = data.copy()
+            other[unit] = rng.choice([-np.inf, -2.0, 0.0, 0.3, 1.0, np.inf, np.nan], data.shape[1])
+            again = replay(SMALL, domain.clamped(other), run, seed)
+            moved = sum(float(np.abs(again.exact[part] - run.exact[part]).sum()) for part in run.exact)
+            furthest = max(furthest, moved / 2.0**20)
+            acted = [each.view.own["action"] for each in (run, again)]
+            assert (np.delete(acted[0], unit) == np.delete(acted[1], unit)).all()
+    assert 0.5 < furthest <= 1
+
+
+@given(st.integers(0, 2**32), st.sampled_from(CELLS))
+def test_everybody_is_in_one_cell_the_nearest_and_a_mirror_image_is_in_the_same_signed_one(seed, kind):
+    count, signed = kind
+    rng = np.random.default_rng(seed)
+    at = rng.normal(size=(50, 3))
+    middles = clustered(at, np.full(50, 1 / 50), count, rng, signed=signed)
+    of, signs = nearest(at, middles, signed=signed)
+    apart = np.linalg.norm(at[:, None] - middles, axis=2)
+    if signed:
+        units = at / np.linalg.norm(at, axis=1, keepdims=True)
+        assert np.allclose(np.linalg.norm(middles, axis=1), 1)
+        apart = np.minimum(*(np.linalg.norm(units[:, None] - s * middles, axis=2) for s in (1, -1)))
+        mirrored, turned = nearest(-at, middles, signed=True)
+        assert ((mirrored == of) & (turned == -signs)).all()
+    assert np.allclose(apart[np.arange(50), of], apart.min(axis=1))
+    assert set(signs) <= {-1, 1}
+
+
+def test_what_is_believed_is_the_mixture_of_posteriors_weighed_by_likelihood():
+    """Against every prior's normal law of the released sums and the weights, conditioned in one piece."""
+    subject = PhasedCells(rounds=200, candidates=4, dimension=1)
+    belief, rng = CellsBelief(subject, 1), np.random.default_rng(2)
+    shapes, errors, seen = [], [], []
+    for end in subject.ends[:3]:
+        shapes.append(belief._shape)
+        errors.append(belief._error)
+        seen.append(rng.normal(0, 5, len(belief._error)))
+        belief.learn(np.round(seen[-1] * 2**20), end)
+    shape, error, sums = np.vstack(shapes), np.concatenate(errors), np.concatenate(seen)
+    means, logs = [], []
+    for root in belief._roots:
+        prior = np.diag(root**2)
+        whole = shape @ prior @ shape.T + np.diag(error)
+        logs.append(multivariate_normal.logpdf(sums, cov=whole))
+        means.append(prior @ shape.T @ np.linalg.solve(whole, sums))
+    chances = np.exp(np.array(logs) - max(logs))
+    chances = np.where(chances / chances.sum() > 1e-3, chances, 0)
+    mean, covariance = belief._posterior()
+    assert np.allclose(mean, chances @ np.array(means) / chances.sum(), atol=1e-4)
+    assert np.linalg.eigvalsh(covariance)[0] > -1e-9
+
+
+def prices(rounds, seed):
+    """Return people who pay more, the higher the price, until they leave."""
+    rng = np.random.default_rng(seed)
+    points = in_ball(rng, rounds * 12, 2).reshape(rounds, 12, 2)
+    at = (points[..., 0] + 2) / 4
+    means = np.where(at < 0.35 + 0.3 * rng.random(), 0.15 + 0.75 * at, 0.03)
+    return People(points, means, (rng.random(means.shape) < means).astype(np.float64))
+
+
+@pytest.mark.slow
+@looped("rounds", [500, 2000])
+def test_prices_with_a_cliff_are_learned(rounds):
+    """From 90,000 on by seed; a run errs by more than .3 of its mean share seldom, six of them hardly ever."""
+    subject, shares = PhasedCells(rounds=rounds, candidates=12), []
+    for seed in range(90000, 90006):
+        world = prices(rounds, seed)
+        noise = rehearse(subject.proof(Fraction(0)), Rehearsal(seed))
+        view = subject.play(subject.domain().clamped(world.records()), noise, seed)
+        shares.append(world.share(view.own["action"]))
+    assert np.mean(shares) < 0.75
