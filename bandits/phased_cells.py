@@ -36,19 +36,21 @@ from dpaccount.proof import REPLACE_ONE, Cover, Theorem
 from mechanisms.shared import grid
 
 FIRST_PHASE: Final = 40  #: people of a phase
-FEWEST: Final = 8  #: people of a phase in a run of few
-GROWTH: Final = Fraction(1, 4)  #: of a phase over the people before it, where that is more
-CELLS: Final = [(count, signed) for signed in (False, True) for count in (4, 8, 16, 32)]
+SHORTEST_PHASE: Final = 8  #: people of a phase in a run of few
+PHASE_GROWTH: Final = Fraction(1, 4)  #: of a phase over the people before it, where that is more
+CELL_COUNTS: Final = [(count, signed) for signed in (False, True) for count in (4, 8, 16, 32)]
 FEWEST_IN_CELL: Final = 3  #: people, on average
 SIMULATED: Final = 300  #: people of the public domain
 CLUSTERED: Final = 8  #: directions of most uncertainty in which cells are made
 CLUSTERINGS: Final = 6  #: steps of Lloyd's algorithm
-SPREAD: Final = 0.2  #: of rewards over points, before anything is learned
+PRIOR_SPREAD: Final = 0.2  #: of rewards over points, before anything is learned
 LEVEL_SPREAD: Final = 0.25  #: of their level about ½
 MISFIT: Final = 0.4  #: deviation of the people in a cell about the public domain's number, as a share of it
-REWARD_NOISE: Final = 0.25  #: mean square of a centred reward, which is ±½
-EXPLORE: Final = 0.5  #: the first draws of a long run spread by this much of the belief's, the last by none
-LONG: Final = 4096  #: people of a long run, at ε = 1
+REWARD_SQUARE: Final = 0.25  #: mean square of a centred reward, which is ±½
+FIRST_SPREAD: Final = (
+    0.5  #: the first draws of a long run spread by this much of the belief's, the last by none
+)
+LONG_RUN: Final = 4096  #: people of a long run, at ε = 1
 UNIFORM: Final = 0.2  #: share of people shown a candidate at random, times √t, t a phase's first slot
 UNLIKELY: Final = 1e-3  #: beliefs of less weight are left out
 SMOOTH, ROUGH = "squared-exponential", "matern-3/2"
@@ -82,10 +84,12 @@ class PhasedCells(contextual.OwnCandidates):
     @cached_property
     def batches(self) -> list[Cover]:
         """Return the people of every phase."""
-        return contextual.together(self.rounds, max(min(FIRST_PHASE, self.rounds // 12), FEWEST), GROWTH)
+        return contextual.together(
+            self.rounds, max(min(FIRST_PHASE, self.rounds // 12), SHORTEST_PHASE), PHASE_GROWTH
+        )
 
     @property
-    def features(self) -> "Blocks":
+    def features(self) -> "FeatureBlocks":
         """Return the public features."""
         return _blocks(self.domain_of)
 
@@ -96,11 +100,11 @@ class PhasedCells(contextual.OwnCandidates):
 
     def member(self, rounds: int) -> Self:
         """Return this bandit on at most `rounds` people, but on several phases of them."""
-        return replace(self, rounds=min(self.rounds, max(rounds, contextual.SEVERAL * FEWEST)))
+        return replace(self, rounds=min(self.rounds, max(rounds, contextual.SEVERAL * SHORTEST_PHASE)))
 
     def proof(self, delta: Fraction) -> Theorem:
         """One clipped number a person, in one sum, whichever; own actions read the sums: billboard."""
-        return in_one_sum(name_of(self), len(self.ends) * CELLS[-1][0], self.epsilon, delta)
+        return in_one_sum(name_of(self), len(self.ends) * CELL_COUNTS[-1][0], self.epsilon, delta)
 
     def course(self, noise: Noise, coins: int) -> Course:
         """Return a run that serves people one by one."""
@@ -112,7 +116,7 @@ class PhasedCells(contextual.OwnCandidates):
 
 
 @dataclass(frozen=True)
-class Blocks:
+class FeatureBlocks:
     """Features side by side: coordinates, three lengths of all coordinates, and every coordinate alone."""
 
     dictionary: Floats  #: [points, d]
@@ -152,11 +156,11 @@ class Blocks:
             shares += [[0, 0, 0, 0, *axis] for axis in np.eye(d)]
         starts = np.cumsum([0, *self.sizes[:-1]])
         power = np.maximum(np.add.reduceat(features.var(axis=0), starts), 1e-9)
-        return SPREAD**2 * np.repeat(np.array(shares) / power, self.sizes, axis=1)
+        return PRIOR_SPREAD**2 * np.repeat(np.array(shares) / power, self.sizes, axis=1)
 
 
 @lru_cache(maxsize=8)  # public, and the same in every run of a subject
-def _blocks(of: contextual.PublicMap) -> Blocks:
+def _blocks(of: contextual.PublicMap) -> FeatureBlocks:
     points = of.points(np.random.default_rng([contextual.PUBLIC_COINS, 3]), 4000)
     dictionary = points[: len(of.offered or range(DICTIONARY))][:DICTIONARY]
     whole = [
@@ -165,7 +169,7 @@ def _blocks(of: contextual.PublicMap) -> Blocks:
     ]
     knots = np.linspace(-RADIUS, RADIUS, KNOTS)
     axis = _leading(ROUGH, AXIS_LENGTH, knots[:, None], points[:, :1], 6)
-    return Blocks(dictionary, tuple(whole), knots, axis)
+    return FeatureBlocks(dictionary, tuple(whole), knots, axis)
 
 
 def _leading(kernel: str, length: float, dictionary: Floats, points: Floats, size: int) -> Floats:
@@ -183,7 +187,7 @@ def _public_people(of: contextual.PublicMap, candidates: int) -> Floats:
 
 
 @dataclass(frozen=True)
-class Cells:
+class Clusters:
     """Cells of features about a centre, in clustered coordinates; `signed`: of lines through the centre."""
 
     centre: Floats
@@ -238,7 +242,7 @@ class CellsBelief:
         self._roots = np.sqrt(np.insert(variances, 0, LEVEL_SPREAD**2, axis=1))
         self._observed = LinearPosterior(self._roots.shape[1])
         self._noise = 2 / float(subject.epsilon) ** 2
-        self._long = min(float(subject.epsilon) ** 2 * subject.rounds / LONG, 1.0)
+        self._long = min(float(subject.epsilon) ** 2 * subject.rounds / LONG_RUN, 1.0)
         self.phases, self._before = 0, 0
         self._begin()
 
@@ -283,7 +287,7 @@ class CellsBelief:
         values, axes = settled_eigh(covariance[1:, 1:])
         axes = axes * np.sqrt(np.maximum(values, 0.0))
         # Exploration at the end pays off for nobody; nor does it in a run too short to use what it shows.
-        spread = EXPLORE * self._long * (1 - self._before / subject.rounds)
+        spread = FIRST_SPREAD * self._long * (1 - self._before / subject.rounds)
         self._drawn: Floats = (self.phases > 0) * (
             mean[1:] + spread * axes @ self._coins.normal(size=len(axes))
         )
@@ -304,18 +308,18 @@ class CellsBelief:
         whole = np.column_stack([np.ones(len(played)), played])
         told = covariance[:, 1:] @ ((played.T * chances) @ played) @ covariance[1:, :]
         most, count = -1.0, people * chances
-        for number, signed in CELLS:
-            if number > max(people // FEWEST_IN_CELL, CELLS[0][0]):
+        for number, signed in CELL_COUNTS:
+            if number > max(people // FEWEST_IN_CELL, CELL_COUNTS[0][0]):
                 continue
             middles = clustered((played - centre) @ axes, chances, number, self._coins, signed=signed)
-            cells = Cells(centre, axes, middles, signed)
+            cells = Clusters(centre, axes, middles, signed)
             of, signs = cells(played)
             shape = within(of, signs * count, number) @ whole
             inside = np.bincount(of, count, number)
             known = shape @ covariance @ shape.T
             # what the number of people in a cell, which is not known, does to its sum
             misfit = MISFIT**2 * (np.diag(known) + (shape @ mean) ** 2)
-            error = self._noise + REWARD_NOISE * inside + misfit
+            error = self._noise + REWARD_SQUARE * inside + misfit
             gain = float(np.trace(np.linalg.solve(known + np.diag(error), shape @ told @ shape.T)))
             if gain > most:
                 most, self._cells, self._shape, self._error = gain, cells, shape, error

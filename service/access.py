@@ -5,24 +5,22 @@ A secret is 256 random bits, so its SHA-256 neither needs a salt nor reveals it,
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import astuple, dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 from secrets import token_hex, token_urlsafe
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from dpaccount.documents import OWN, canonical, sha256
 from dpaccount.errors import DpaccountError, InputError, LedgerError
 from dpaccount.ledger.balances.budget import one_line
 from dpaccount.ledger.balances.state import lineage, scope_name
 
-if TYPE_CHECKING:
-    from service.provider import Provider
-
 #: what is asked: of all scopes; only with tokens made with --arrange
 WHOLE, ARRANGING = ("arrange", "approve"), ("arrange", "scope")
+Subject = tuple[str, str]  #: an issuer, and a person there
 OURS: Final = "dpa_"  #: how secrets begin
 _TABLE: Final = "CREATE TABLE IF NOT EXISTS tokens (id PRIMARY KEY, person, scope, until, arrange, digest)"
 
@@ -56,8 +54,8 @@ class Token:
 class Tokens:
     """The tokens in a file."""
 
-    def __init__(self, file: Path, provider: "Provider | None" = None) -> None:
-        self._file, self._provider = file, provider
+    def __init__(self, file: Path, subject_of: Callable[[str], Subject] | None = None) -> None:
+        self._file, self._subject_of = file, subject_of  #: of a provider's token
 
     def add(
         self,
@@ -66,7 +64,7 @@ class Tokens:
         until: date | None,
         *,
         arrange: bool,
-        subject: tuple[str, str] | None = None,
+        subject: Subject | None = None,
     ) -> tuple[str, str]:
         """Add a token, in a new file if there is none; return its id and its secret, which nothing keeps.
 
@@ -102,8 +100,8 @@ class Tokens:
         kind, _, secret = header.partition(" ")
         # What names a subject is no secret, and has a digest in the same column.
         name = secret.encode("latin-1", "replace") if secret.startswith(OURS) else b""
-        if self._provider is not None and secret.count(".") == 2:
-            name = canonical((self._provider.issuer, self._provider.subject(secret)))
+        if self._subject_of is not None and secret.count(".") == 2:
+            name = canonical(self._subject_of(secret))
         asked = (sha256(name),)
         with self._opened() as database:
             found = database.execute("SELECT * FROM tokens WHERE digest = ?", asked).fetchone()

@@ -51,12 +51,12 @@ def serve(
 
     address(ledger)  # a service of a service would not know who asks
     with listening(host, whole(port, "--port", 0, 65535) or 0) as place:
-        provider = None
+        subject_of = None
         if issuer is not None:
             from service.provider import Provider
 
-            provider = Provider(issuer, audience)
-        known = Tokens(tokens, provider)
+            subject_of = Provider(issuer, audience).subject
+        known = Tokens(tokens, subject_of)
         known.listed()  # refuses a file that is none
         desk = Desk(ledger)
         say(json.dumps({"what": "listening", "host": host, "port": place.getsockname()[1]}))

@@ -121,7 +121,8 @@ class Pages:
         token = self._token(visit)
         if not compare_digest(visit.form.get("word", "").encode(), visit.word.encode()):
             raise NotAllowedError(403, "this form is not of a page of yours; open the page again")
-        self._done(token, "approve", request=visit.form.get("request"), approved=visit.form.get("approved", ""))
+        asked, approved = visit.form.get("request"), visit.form.get("approved", "")
+        self._done(token, "approve", request=asked, approved=approved)
         return RedirectResponse("/pages", 303)
 
     def reported(self, visit: Visit) -> Response:

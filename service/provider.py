@@ -3,8 +3,8 @@
 import json
 import math
 import threading
-import time
 from http.client import HTTPException
+from time import monotonic
 from typing import Any, Final
 from urllib.parse import urlsplit
 from urllib.request import urlopen
@@ -12,7 +12,7 @@ from urllib.request import urlopen
 import jwt
 
 from dpaccount.errors import InputError
-from service.access import NotAllowedError
+from service.access import NotAllowedError, Subject
 
 ALGORITHMS: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 SECONDS: Final = 5.0  #: for which the provider is waited for
@@ -32,19 +32,20 @@ class Provider:
         self._asked = self._fetched = -math.inf
         self._gate = threading.Lock()
 
-    def subject(self, token: str) -> str:
+    def subject(self, token: str) -> Subject:
         """Return whose token it is; raises `NotAllowedError` for one that is not valid now, or not for us."""
         of: Any = {"audience": self._audience, "issuer": self.issuer, "algorithms": ALGORITHMS}
         try:
             key = self._key(jwt.get_unverified_header(token).get("kid"))
-            return str(jwt.decode(token, key, options={"require": ["exp", "iss", "aud", "sub"]}, **of)["sub"])
+            said = jwt.decode(token, key, options={"require": ["exp", "iss", "aud", "sub"]}, **of)
+            return self.issuer, str(said["sub"])
         except jwt.PyJWTError as error:
             why = f"the provider's token is not valid ({error}); sign in again"
             raise NotAllowedError(401, why) from None
 
     def _key(self, name: str | None) -> jwt.PyJWK:
         with self._gate:
-            now = time.monotonic()
+            now = monotonic()
             if now - self._fetched > KEPT:
                 self._keys = {}
             if name not in self._keys and now - self._asked > PAUSE:

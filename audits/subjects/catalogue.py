@@ -132,7 +132,7 @@ def entries() -> Iterator[CatalogueEntry]:
     """Yield all catalogued subjects: every module of a package whose one class is named after the file."""
     for layer in catalogues():
         for info in sorted(pkgutil.iter_modules([folders()[layer]]), key=lambda module: module.name):
-            entry = _entry(layer, info.name)
+            entry = None if info.ispkg else _entry(layer, info.name)
             if entry is not None:
                 yield entry
 

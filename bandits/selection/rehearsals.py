@@ -28,7 +28,7 @@ from bandits.phased_cells import PhasedCells
 from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import PhasedPosterior
 from bandits.selection.forecasts import Selection, Value, quietest
-from bandits.simulation.simulated_people import ALONE, PAPER, WORLD_LAWS, WorldLaw
+from bandits.simulation.simulated_people import ONE_AXIS, PAPER, WORLD_LAWS, WorldLaw
 from bandits.simulation.surfaces import Surface, surface
 from bandits.space.points import Space
 from bandits.statistics.additive_model import SCALES
@@ -112,7 +112,7 @@ def choose(  # noqa: PLR0913
     if privacy == "shuffled" and not isinstance(space, Space):
         raise InputError("a shuffler mixes bits about arms", "give a space, whose points are the arms")
     # rewards often hang on one of a candidate's numbers
-    laws += (WorldLaw(ALONE),) * (privacy == "joint" and laws == WORLD_LAWS)
+    laws += (WorldLaw(ONE_AXIS),) * (privacy == "joint" and laws == WORLD_LAWS)
     if space is None and dimension > MOST_PAPER_AXES:
         laws = tuple(law for law in laws if law.kernel != PAPER) or laws
     named = privacy == "reward" and not isinstance(space, Space)

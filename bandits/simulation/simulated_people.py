@@ -66,7 +66,7 @@ def simulated_people(rounds: int, candidates: int, dimension: int, seed: int) ->
     return People(pool[chosen], means, rewards)
 
 
-PAPER, LINEAR, UNRELATED, ALONE = "paper", "linear", "unrelated", "one coordinate"
+PAPER, LINEAR, UNRELATED, ONE_AXIS = "paper", "linear", "unrelated", "one coordinate"
 POOL: Final = 400  #: points that a drawn world has, where no space says which
 MEANS_SPREAD: Final = 0.4  #: deviation of means over points, of what the base rate leaves them
 
@@ -84,7 +84,7 @@ class WorldLaw:
     base: float = 0.5
 
     def __post_init__(self) -> None:
-        one_of("kernel", self.kernel, (PAPER, LINEAR, UNRELATED, ALONE, *kernels.POINT_KERNELS))
+        one_of("kernel", self.kernel, (PAPER, LINEAR, UNRELATED, ONE_AXIS, *kernels.POINT_KERNELS))
         if not 0 < self.lengthscale < np.inf or not 0 < self.base < 1:
             raise out_of_range("lengthscale > 0 and a base in (0, 1)")
 
@@ -99,8 +99,8 @@ class WorldLaw:
         elif self.kernel == UNRELATED:
             drawn = rng.normal(size=len(points))
         else:
-            name = {PAPER: "squared-exponential", ALONE: "matern-3/2"}.get(self.kernel, self.kernel)
-            at = points[:, [rng.integers(points.shape[1])]] if self.kernel == ALONE else points
+            name = {PAPER: "squared-exponential", ONE_AXIS: "matern-3/2"}.get(self.kernel, self.kernel)
+            at = points[:, [rng.integers(points.shape[1])]] if self.kernel == ONE_AXIS else points
             gram = kernels.matrix(name, at, at, self.lengthscale)
             drawn = symmetric_root(gram) @ rng.normal(size=len(points))
         away = (drawn - drawn.mean()) / max(float(drawn.std()), 1e-9)

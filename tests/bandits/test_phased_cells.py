@@ -10,7 +10,7 @@ from scipy.stats import multivariate_normal
 
 from audits.hypothesis_tests.replay import record, replay
 from bandits.learning.contextual import in_ball
-from bandits.phased_cells import CELLS, CellsBelief, PhasedCells, clustered, nearest
+from bandits.phased_cells import CELL_COUNTS, CellsBelief, PhasedCells, clustered, nearest
 from bandits.simulation.simulated_people import People
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
@@ -48,7 +48,7 @@ def test_a_person_moves_all_sums_by_at_most_one_together_whatever_the_record():
     assert 0.5 < furthest <= 1
 
 
-@given(st.integers(0, 2**32), st.sampled_from(CELLS))
+@given(st.integers(0, 2**32), st.sampled_from(CELL_COUNTS))
 def test_everybody_is_in_one_cell_the_nearest_and_a_mirror_image_is_in_the_same_signed_one(seed, kind):
     count, signed = kind
     rng = np.random.default_rng(seed)

@@ -77,7 +77,7 @@ def identities():
 def known(served, server_thread, identities):
     """Return the service with the provider, where s-1 is ada."""
     served.tokens.add("ada", None, None, arrange=False, subject=(identities.url, "s-1"))
-    tokens = Tokens(served.file, Provider(identities.url, "dpaccount"))
+    tokens = Tokens(served.file, Provider(identities.url, "dpaccount").subject)
     server_thread.application = Service(served.desk, tokens).application()
     return served
 
@@ -132,7 +132,7 @@ def test_the_name_of_a_subject_is_no_token(known, identities, served):
     for dots, issuer in enumerate(("https://idp", "https://idp.example", identities.url, "https://a.b.c")):
         subject = f"s-{dots}"
         served.tokens.add("ada", None, None, arrange=False, subject=(issuer, subject))
-        for tokens in (served.tokens, Tokens(served.file, Provider(identities.url, "dpaccount"))):
+        for tokens in (served.tokens, Tokens(served.file, Provider(identities.url, "dpaccount").subject)):
             with pytest.raises(NotAllowedError) as refused:
                 tokens.of(f"Bearer {canonical((issuer, subject)).decode()}")
             assert refused.value.status == 401
@@ -190,17 +190,17 @@ def test_whatever_a_provider_answers_is_one_sentence(identities, monkeypatch, an
 
 def test_a_key_that_a_provider_took_back_ends(identities, monkeypatch):
     keys, moment = dict(identities.keys), [time.monotonic()]
-    monkeypatch.setattr("service.provider.time.monotonic", lambda: moment[0])
+    monkeypatch.setattr("service.provider.monotonic", lambda: moment[0])
     monkeypatch.setattr(identities, "keys", keys)
     provider, stolen = Provider(identities.url, "dpaccount"), identities.token("two", "ES256")
-    assert provider.subject(stolen) == "s-1"
+    assert provider.subject(stolen) == (identities.url, "s-1")
     del keys["two"]
     moment[0] += KEPT + 1
     with pytest.raises(NotAllowedError, match="its key is unknown"):
         provider.subject(stolen)
     keys["two"] = ec.generate_private_key(ec.SECP256R1())
     moment[0] += PAUSE + 1
-    assert provider.subject(identities.token("two", "ES256")) == "s-1"
+    assert provider.subject(identities.token("two", "ES256")) == (identities.url, "s-1")
 
 
 def test_a_token_of_a_subject_has_no_secret(dpaccount, tmp_path, monkeypatch):
