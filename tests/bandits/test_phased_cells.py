@@ -124,6 +124,15 @@ def test_an_empty_record_shows_whose_coins_hang_on_it(made):
     assert ("assume_view" in failing) == (made is not PhasedCells)
 
 
+def test_a_coordinate_that_is_the_same_everywhere_has_no_weight():
+    points = np.random.default_rng(1).uniform(-1, 1, (500, 2)) * [1, 0]
+    blocks = PhasedCells().features
+    variances = blocks.beliefs(blocks(points))
+    same = slice(blocks.size - blocks.sizes[-1], None)
+    assert (variances[:, same] == 0).all()
+    assert (variances[:, : same.start] > 0).any(axis=0).all()
+
+
 def prices(rounds, seed):
     """Return people who pay more, the higher the price, until they leave."""
     rng = np.random.default_rng(seed)
