@@ -155,7 +155,8 @@ class FeatureBlocks:
             shares += [[0.1, 0, 0.3, 0.3, *np.multiply(0.3, all_axes)]]
             shares += [[0, 0, 0, 0, *axis] for axis in np.eye(d)]
         starts = np.cumsum([0, *self.sizes[:-1]])
-        power = np.maximum(np.add.reduceat(features.var(axis=0), starts), 1e-9)
+        power = np.add.reduceat(features.var(axis=0), starts)
+        power = np.where(power > 1e-9, power, np.inf)  # what is the same everywhere explains nothing
         return PRIOR_SPREAD**2 * np.repeat(np.array(shares) / power, self.sizes, axis=1)
 
 

@@ -46,6 +46,13 @@ def star(domain: Domain, relation: str, base: str, unit: int, records: Rows) -> 
         )
 
 
+def empty(domain: Domain, relation: str) -> Iterator[Pair]:
+    """Yield pairs in which a row has nothing: all its numbers are missing, as of who is offered nothing."""
+    nothing = domain.clamped(np.full((1, len(domain.low)), np.nan))
+    for unit in (1, (domain.rows + 1) // 2):
+        yield from star(domain, relation, "uniform", unit, nothing)
+
+
 def waiting(domain: Domain, relation: str) -> Iterator[Pair]:
     """Yield pairs in which a row, before at the low end, answers with all others, who are at one end.
 

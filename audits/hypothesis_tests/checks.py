@@ -4,6 +4,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -301,7 +302,9 @@ class StreamColumn:
         unit may add.
         """
         person: Any = self.stream.premises[0 if self.stream.rule == "stream_l1" else 2].conclusion
-        left = np.array([moves[t] for t in sorted(moves)], dtype=object)  # exact, a row each
+        # exact, a row each; a release of fewer numbers than another moves none beyond them
+        columns = [*zip_longest(*(moves[t] for t in sorted(moves)), fillvalue=0)]
+        left = np.array(columns, dtype=object).T
         scale, added = grid * 2 ** self.stream.witness.get("bits", 0), list[Fraction]()
         for place, t in enumerate(sorted(moves)):
             vector = left[place]

@@ -246,6 +246,8 @@ def run_tours(
     ways += [tours.star(domain, relation, base, middle, changed) for base in ("uniform", *given)]
     ways += [tours.by_unit(domain, relation, base, units) for base in ("low", "uniform", *given)]
     ways += [tours.by_unit(domain, relation, base, sorted({1, middle, domain.rows})) for base in bases]
+    if domain.missing:
+        ways.append(tours.empty(domain, relation))
     if walks:
         ways += [tours.series(domain, relation, marks.series), tours.totals(domain, relation)]
     coins = chosen("public coins", coins, len(ways) + len(walks))

@@ -1,5 +1,6 @@
 """Sums by cell: what a person moves, which cell they are in, what is believed, and how well it serves."""
 
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -8,10 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
 
+from audits.datasets import tours
+from audits.hypothesis_tests.checks import check_of
+from audits.hypothesis_tests.judge import Judge
 from audits.hypothesis_tests.replay import record, replay
-from bandits.learning.contextual import in_ball
+from bandits.learning.contextual import ContextualCourse, Learner, in_ball, on_offer
 from bandits.phased_cells import CELL_COUNTS, CellsBelief, PhasedCells, clustered, nearest
 from bandits.simulation.simulated_people import People
+from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import point
@@ -88,6 +93,44 @@ def test_what_is_believed_is_the_mixture_of_posteriors_weighed_by_likelihood():
     mean, covariance = belief._posterior()
     assert np.allclose(mean, chances @ np.array(means) / chances.sum(), atol=1e-4)
     assert np.linalg.eigvalsh(covariance)[0] > -1e-9
+
+
+class SkipsCoins(ContextualCourse):
+    def ask(self, context):
+        if on_offer(np.reshape(context, (self.candidates, -1))) is not None:
+            return super().ask(context)
+        self._actions.append(-1)
+        self._played[len(self._actions)] = None
+        return np.array(-1)
+
+
+@dataclass(frozen=True)
+class DrawsCoinsForWhoIsOfferedSomething(PhasedCells):
+    """Who is offered nothing takes no coins, so that later people have others."""
+
+    def course(self, noise, coins):
+        belief = CellsBelief(self, coins)
+        learner = Learner(belief, lambda sums: noise.noisy("phase", belief.phases, sums), self.ends)
+        return SkipsCoins(self, learner, coins)
+
+
+@pytest.mark.parametrize("made", [PhasedCells, DrawsCoinsForWhoIsOfferedSomething])
+def test_an_empty_record_shows_whose_coins_hang_on_it(made):
+    subject = made(rounds=24, candidates=2)
+    proved = Proved(subject.proof(Fraction(0)))
+    judge = Judge(subject, proved, [check_of(proved, each)[0] for each in proved.hypotheses])
+    judge.along(tours.empty(subject.domain(), subject.relation), 1)
+    failing = {each.rule for each, wrong in zip(proved.hypotheses, judge.seen.failing, strict=True) if wrong}
+    assert ("assume_view" in failing) == (made is not PhasedCells)
+
+
+def test_a_coordinate_that_is_the_same_everywhere_has_no_weight():
+    points = np.random.default_rng(1).uniform(-1, 1, (500, 2)) * [1, 0]
+    blocks = PhasedCells().features
+    variances = blocks.beliefs(blocks(points))
+    same = slice(blocks.size - blocks.sizes[-1], None)
+    assert (variances[:, same] == 0).all()
+    assert (variances[:, : same.start] > 0).any(axis=0).all()
 
 
 def prices(rounds, seed):

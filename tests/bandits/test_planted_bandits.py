@@ -197,6 +197,19 @@ def test_the_sound_one_beside_it_loses_nothing(subject):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("subject", [PhasedCells(rounds=300, candidates=3), ContextHistogram()], ids=repr)
+def test_later_phases_may_release_more_sums(subject):
+    """As those of the larger member do, which `certify` tries, too."""
+    assert broken(subject, 4) == set()
+
+
+@pytest.mark.slow
+def test_a_person_in_two_sums_is_found_where_later_phases_release_more():
+    twin = loaded(PLANTED / "phased_cells_twin.py").AddsEarlierPhasesUp(rounds=300)
+    assert broken(twin, 50) == twin.loses
+
+
+@pytest.mark.slow
 def test_the_published_channel_is_refuted_as_soon_as_rewards_can_be_beyond_its_bounds():
     beyond = LdpCtlGpUcb(**FEW, rewards_within=Fraction(21, 10))
     assert broken(beyond, 150) == {"assume_clipped"}

@@ -65,3 +65,20 @@ class LearnsBesideTheNoise(_Small):
 
     loses: ClassVar[set[str]] = {"assume_view"}
     made: ClassVar = _AtOnce
+
+
+@dataclass(frozen=True)
+class AddsEarlierPhasesUp(_Small):
+    """Releases what a cell has summed up since the run began: a person is in every later sum."""
+
+    loses: ClassVar[set[str]] = {"assume_clipped", "assume_rounds"}
+
+    def course(self, noise, coins):
+        belief, earlier = CellsBelief(self, coins), [0]
+
+        def stream(sums):
+            sums[0] += earlier[-1]
+            earlier.append(sums[0])
+            return noise.noisy("phase", belief.phases, sums)
+
+        return ContextualCourse(self, Learner(belief, stream, self.ends), coins)
