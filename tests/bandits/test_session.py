@@ -54,8 +54,8 @@ SERVED = [
     SurfaceGpUcb(rounds=43, batch=10, error=Fraction(1, 2)),
     SurfaceGpUcb(rounds=43, batch=10, error=Fraction(1, 2), calibration="published"),
     PhasedRegression(**SMALL, first=1, per_learner=1),
-    ArmPhases(rounds=60, arms=3),
     PhasedCells(rounds=24, candidates=3),
+    ArmPhases(rounds=60, arms=3),
 ]
 
 

@@ -99,7 +99,10 @@ RUNS = {
     ),
     "phased-cells": (
         *("joint", {"rounds": 24, "candidates": 3}),
-        [{"rounds": 40, "epsilon": 2, "delta": 0.1}, {"dimension": 1}],
+        [
+            {"rounds": 40, "epsilon": 2, "delta": 0.1},
+            {"space": {"box": {"dose": {"low": -1, "high": 1, "points": 3}}}, "dimension": 1},
+        ],
     ),
     "local-gp-ucb": (
         *("local", SMALL),
