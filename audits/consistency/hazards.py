@@ -52,7 +52,7 @@ SAME_PROOF = (
     " on code review"
 )
 SUM = "The query is a sum, to which each row adds its own part"
-NONE_LATE = "In tests and attack all answers came at once; late ones, where a session counts them, were not tried."
+NONE_LATE = "In tests and attack all answers came at once; late ones, where they count, were not tried."
 OWN_EPSILON = (
     "The parameter epsilon = {} is not the guarantee's: it is the mechanism's own, such as of one answer, and"
     " more is proved of the whole."
