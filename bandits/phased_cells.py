@@ -8,9 +8,10 @@ middle adds the opposite.  Of several numbers of cells the one is taken whose su
 At its end a phase releases one noisy sum of ±(y − ½) for each cell.  A person is in one of them, once,
 whatever their candidates are: Laplace noise of scale 1/ε is pure ε for the whole run (`in_one_sum`).
 
-What is believed of rewards is a mixture: linear, smooth, rough, of single coordinates, and of all of these.
-All are priors of one linear model, whose likelihood under the released sums weighs them.  How many people are
-in a cell is not released: the public domain's number stands in, with an error that the model allows for.
+What is believed is a mixture: linear, smooth, rough, of single coordinates, of all of these, and of
+products of two.  All are priors of one linear model, whose likelihood under the released sums weighs them.
+How many people are in a cell is not released: the public domain's number stands in, with an error that the
+model allows for.
 """
 
 from dataclasses import dataclass, replace
@@ -117,7 +118,7 @@ class PhasedCells(contextual.OwnCandidates):
 
 @dataclass(frozen=True)
 class FeatureBlocks:
-    """Features side by side: coordinates, three lengths of all coordinates, and every coordinate alone."""
+    """Features side by side: coordinates, three lengths of all, each coordinate alone, products of two."""
 
     dictionary: Floats  #: [points, d]
     whole: tuple[tuple[str, float, Floats], ...]  #: kernel, length and [points, size] of each length
@@ -129,13 +130,16 @@ class FeatureBlocks:
         apart = np.sqrt(((points[..., None, :] - self.dictionary) ** 2).sum(axis=-1))
         whole = (at_distance(kernel, apart, length) @ lead for kernel, length, lead in self.whole)
         alone = at_distance(ROUGH, np.abs(points[..., None] - self.knots), AXIS_LENGTH) @ self.axis
-        return np.concatenate([points, *whole, alone.reshape(*points.shape[:-1], -1)], axis=-1)
+        one, two = np.triu_indices(points.shape[-1], 1)
+        products = points[..., one] * points[..., two] / RADIUS
+        return np.concatenate([points, *whole, alone.reshape(*points.shape[:-1], -1), products], axis=-1)
 
     @property
     def sizes(self) -> list[int]:
         """Return how many features each block has."""
         (_, d), (_, alone) = self.dictionary.shape, self.axis.shape
-        return [d, *(lead.shape[1] for _, _, lead in self.whole), *[alone] * d]
+        pairs = [d * (d - 1) // 2] if d > 1 else []
+        return [d, *(lead.shape[1] for _, _, lead in self.whole), *[alone] * d, *pairs]
 
     @property
     def size(self) -> int:
@@ -154,6 +158,8 @@ class FeatureBlocks:
         if 1 < d <= MOST_AXES:
             shares += [[0.1, 0, 0.3, 0.3, *np.multiply(0.3, all_axes)]]
             shares += [[0, 0, 0, 0, *axis] for axis in np.eye(d)]
+        if d > 1:
+            shares = [[*each, 0] for each in shares] + [[0.2, 0, 0, 0, *none, 0.8]]
         starts = np.cumsum([0, *self.sizes[:-1]])
         power = np.add.reduceat(features.var(axis=0), starts)
         power = np.where(power > 1e-9, power, np.inf)  # what is the same everywhere explains nothing
