@@ -59,13 +59,14 @@ def serve(
         known = Tokens(tokens, subject_of)
         known.listed()  # refuses a file that is none
         desk = Desk(ledger)
-        say(json.dumps({"what": "listening", "host": host, "port": place.getsockname()[1]}))
-        if others := answers.same_data(ledger):
-            say(json.dumps({"what": "other ledgers of the same data", "ledgers": others}))
+        others = answers.same_data(ledger)
         app = Service(desk, known).application()
         # Its own log would quote requests.  Beyond so many connections it asks others to come again.
         limits: Any = {"limit_concurrency": 1000, "timeout_graceful_shutdown": 90, "log_level": "critical"}
         config = uvicorn.Config(app, log_config=None, access_log=False, server_header=False, **limits)
+        say(json.dumps({"what": "listening", "host": host, "port": place.getsockname()[1]}))
+        if others:
+            say(json.dumps({"what": "other ledgers of the same data", "ledgers": others}))
         # It stops in order, and then raises the signal again.
         signal.signal(signal.SIGTERM, lambda *_: None)
         uvicorn.Server(config).run(sockets=[place])

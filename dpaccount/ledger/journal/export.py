@@ -60,19 +60,22 @@ class _Lines(Rows):
         with suppress(LedgerError):  # it is an export that nobody continued, or none, as is said below
             self._noted = Witness(file).notes(every=True)
 
-    def head(self) -> tuple[int, str]:
+    def head(self) -> Note:
         """Return the latest number and head, of the first line or noted after it."""
+        return max([*self._noted, self._stated()])
+
+    def _stated(self) -> Note:
         first = next(self._lines(), None)
         if not isinstance(first, dict) or first.get("schema") != SCHEMA or first.get("format") != ORIGIN:
             raise LedgerError(
                 f"{self._file} is no exported ledger of this kind; it should begin with {SCHEMA}"
             )
         last = first.get("last")
-        return max([*self._noted, (last if type(last) is int else -1, str(first.get("head")))])
+        return last if type(last) is int else -1, str(first.get("head"))
 
     def entries(self, first: int = 0) -> Iterator[Entry]:
         """Yield the entries; writers that noted theirs at once may have come in another order."""
-        missing = {self.head(), *self._noted}
+        missing = {self._stated(), *self._noted}
         waiting, together = dict[int, Entry](), list[Entry]()
         for place, line in enumerate(self._lines()):
             if place == 0:
