@@ -185,11 +185,12 @@ class Desk:
         return shown
 
     def _log(self, token: Token, after: int = -1, most: int = log.PAGE, *, latest: bool = False) -> Any:
-        lines = log.page(self.url, None if latest else after, min(most, log.PAGE))
+        most = min(most, log.PAGE)
+        lines = log.page(self.url, None if latest else after, most)
         seen = [one for one in lines if one["scope"] != EVERYWHERE and token.allows("read", one["scope"])]
         if not token.arrange:
             seen = [{**one, "reason": UNIT.sub("a unit beyond", one["reason"] or "") or None} for one in seen]
-        return {"entries": seen, "next": lines[-1]["entry"] if len(lines) == min(most, log.PAGE) else None}
+        return {"entries": seen, "next": lines[-1]["entry"] if len(lines) == most else None}
 
 
 def told(charge: Charge) -> ServedCharge:

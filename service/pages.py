@@ -92,7 +92,10 @@ class Pages:
             "word": visit.word,
             "explained": terminal.explained(shown),
             "budget": shown["budget"],
-            "scopes": [_scope(one) for one in (whole, *shown["scopes"])],
+            "scopes": [
+                {"row": terminal.scope_row(one), "low": terminal.share_spent(one) >= NEARLY}
+                for one in (whole, *shown["scopes"])
+            ],
             "requests": [self._asked(token, one) for one in shown.get("requests", ())],
             "log": [terminal.log_row(one) for one in reversed(log)],
             "decides": token.allows("approve", None),  # what, is for the ledger to say
@@ -161,14 +164,8 @@ class Pages:
         return HTMLResponse(page, status, headers={"Content-Security-Policy": POLICY})
 
 
-def _scope(one: dict[str, Any]) -> dict[str, object]:
-    """Return a scope's row, and whether it is about to run out."""
-    share = float(one["spent"]["epsilon"]["upper"]) / max(float(Fraction(one["cap"]["epsilon"])), 1e-300)
-    return {"row": terminal.scope_row(one), "low": share >= NEARLY}
-
-
 def _noise(event: Mapping[str, Any]) -> str:
-    """Return an event in words, with how far its noise moves a number at most, 95 times of 100."""
+    """Return an event in words, with the distance within which its noise stays 95 times of 100."""
     words = [f"{name} {value}" for name, value in event.items() if name in ("scale", "sigma", "epsilon")]
     times = f"{event.get('count')} times " if event.get("count") not in (None, "1", 1) else ""
     said, reach = f"{times}{event.get('event')} {' '.join(words)}", REACH.get(str(event.get("event")))

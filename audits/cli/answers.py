@@ -16,6 +16,7 @@ from msgspec.structs import asdict
 from dpaccount.documents import Place
 from dpaccount.errors import BudgetError, DpaccountError
 from dpaccount.exact import in_digits
+from dpaccount.ledger.balances.budget import OF_DATA
 from dpaccount.ledger.balances.ranges import Ranges
 from dpaccount.ledger.entry import REQUEST, Entry
 from dpaccount.ledger.ledger import Ledger
@@ -28,7 +29,7 @@ from dpaccount.schemas.ledgers import ArrangedAnswer, ChargeAnswer, LargeCharge,
 
 Answer = dict[str, Any]
 Say = Callable[[str], object]
-#: schemas of ledgers of one owner; functions in another's would run as this role
+#: schemas of one owner: another's functions would run as this role
 _OURS: Final = (
     "SELECT nspname FROM pg_namespace WHERE starts_with(nspname, 'dpaccount_')"
     " AND nspowner = (SELECT nspowner FROM pg_namespace WHERE nspname = %s)"
@@ -118,21 +119,14 @@ def show(url: str) -> Answer:
 
 
 def same_data(url: str) -> list[str]:
-    """Return the other ledgers in this one's folder or database whose data have its name or declaration.
-
-    Those that cannot be read are left out.
-    """
+    """Return readable ledgers beside this one whose data have the same name or declaration."""
     where, found = address(url), list[str]()
     with Ledger.open(url) as ledger:
-        own = ledger.budget
-    if own.dataset or own.declaration:
-        for name, beside in _beside(where, url):
-            with suppress(DpaccountError), Ledger.open(beside) as other:
-                of = other.budget
-                if (own.dataset and of.dataset == own.dataset) or (
-                    own.declaration and of.declaration == own.declaration
-                ):
-                    found.append(name)
+        own = {what: getattr(ledger.budget, what) for what in OF_DATA}
+    for name, beside in _beside(where, url) if any(own.values()) else ():
+        with suppress(DpaccountError), Ledger.open(beside) as other:
+            if any(said and said == getattr(other.budget, what) for what, said in own.items()):
+                found.append(name)
     return found
 
 
@@ -150,7 +144,7 @@ def _beside(where: Address | ServerAddress, url: str) -> Iterator[tuple[str, str
     with suppress(psycopg.Error), psycopg.connect(**where.parameters) as link:  # type: ignore[arg-type]
         for (schema,) in link.execute(_OURS, (where.schema,)):
             name = schema.removeprefix("dpaccount_")
-            if name != where.name and name.isidentifier():  # others are not ours, and could be more of a URL
+            if name != where.name and name.isidentifier():  # others could be more of a URL
                 yield name, re.sub(r"(?<=[?&]ledger=)\w+", name, url)
 
 

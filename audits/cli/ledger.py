@@ -112,9 +112,8 @@ def init(  # noqa: PLR0913 - options
         dataset="" if dataset is None else one_line("dataset", dataset),
         declaration="" if declaration is None else f"sha256:{sha256(read_bytes(declaration))}",
     )
-    if others := answers.same_data(url):
-        named = plain(", ".join(others))
-        say(f"of the same data: {named}; each has its own budget, and units may lose them all")
+    if others := plain(", ".join(answers.same_data(url))):
+        say(f"of the same data: {others}; each has its own budget, and units may lose them all")
     show(answer, json_, lambda _: shown(answers.show(url)))
     next_step("dpaccount release CLAIM.toml, or dpaccount ledger charge")
     return 0

@@ -79,6 +79,11 @@ def _up(amount: float | str) -> str:
     return amount if isinstance(amount, str) else to_digits(amount, up=True, digits=6)
 
 
+def share_spent(scope: Mapping[str, Any]) -> float:
+    """Return the spent share of a scope's ε."""
+    return float(scope["spent"]["epsilon"]["upper"]) / max(float(Fraction(scope["cap"]["epsilon"])), 1e-300)
+
+
 def scope_row(each: Report) -> list[str]:
     """Return name, cap, what is spent and left, a bar of it, and the most-exposed unit of a scope."""
     cap, unit = each["cap"], each["worst_unit"]
@@ -88,7 +93,7 @@ def scope_row(each: Report) -> list[str]:
     if unspent and "life_remaining" not in each:
         left = limit  # as it was given: rounded down it would seem less
     limit += renewing(each)
-    share = float(each["spent"]["epsilon"]["upper"]) / max(float(Fraction(cap["epsilon"])), 1e-300)
+    share = share_spent(each)
     full = min(math.ceil(share * BAR), BAR) if share > 0 else 0
     return [
         each["scope"],

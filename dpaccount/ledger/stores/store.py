@@ -101,9 +101,9 @@ class Store:
                 self.witness.check(rows, notes)
                 before = rows.head()
                 yield rows
-                last = max(notes, default=before)[0]
-                fresh = [] if self.witness.path is None else [*rows.entries(last + 1)]
-            if rows.head() != before:
+                changed, last = rows.head() != before, max(notes, default=before)[0]
+                fresh = [*rows.entries(last + 1)] if changed and self.witness.path else []
+            if changed:
                 self.witness.note(rows.head(), fresh)
 
     @contextmanager
@@ -132,7 +132,7 @@ class Witness:
     A witness is a file elsewhere (best on another disk) with the entries of every commit as an export has
     them, and a line ``number head``.  If the chain lacks the latest of them, opening the ledger and each
     write are refused.  The lines are written after the commit and before the commit is acknowledged, so they
-    are missing only if its writer was killed in between; the next writer adds what is missing.  A witness
+    are missing only if its writer was killed in between; the next writer adds them.  A witness
     that began as an export is an export of the whole ledger.
     """
 
@@ -158,7 +158,7 @@ class Witness:
             descriptor = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
             try:
                 size = os.fstat(descriptor).st_size
-                if size and os.pread(descriptor, 1, size - 1) != b"\n":  # a crash cut the last line short
+                if size and os.pread(descriptor, 1, size - 1) != b"\n":  # cut by a crash
                     line = b"\n" + line
                 if os.write(descriptor, line) != len(line):
                     raise OSError(0, "no room")
