@@ -100,23 +100,22 @@ def rehearsals() -> Answers:
     from fractions import Fraction
 
     from audits.datasets.bases import dataset
-    from audits.subjects.catalogue import entries, example_values
+    from audits.subjects.catalogue import example_values, find
     from dpaccount.noise.proved import Proved
     from dpaccount.noise.receipt import rehearse
     from dpaccount.noise.samplers import Rehearsal
     from mechanisms.subject.isolation import played
+    from tests.mechanisms.catalogued import mechanisms
 
     found = {}
-    for entry in entries():
-        if entry.layer == "mechanisms" or entry.name == "arm-means":
-            subject = entry.made_by(**example_values(entry.made_by))
-            proved = Proved(subject.proof(Fraction(1, 10**6)))
-            view = played(subject, dataset(subject.domain(), "uniform", 1), rehearse(proved, Rehearsal(1)), 0)
-            shown = {
-                name: getattr(value, "tolist", lambda value=value: value)()
-                for name, value in view.public.items()
-            }
-            found[entry.name] = digest(shown)
+    for each in (*mechanisms(), find("arm-means")):
+        subject = each.made_by(**example_values(each.made_by))
+        proved = Proved(subject.proof(Fraction(1, 10**6)))
+        view = played(subject, dataset(subject.domain(), "uniform", 1), rehearse(proved, Rehearsal(1)), 0)
+        shown = {
+            name: getattr(value, "tolist", lambda value=value: value)() for name, value in view.public.items()
+        }
+        found[each.name] = digest(shown)
     return found
 
 
