@@ -100,13 +100,16 @@ class Tokens:
         kind, _, secret = header.partition(" ")
         # What names a subject is no secret, and has a digest in the same column.
         name = secret.encode("latin-1", "replace") if secret.startswith(OURS) else b""
+        unknown = "the token is unknown or revoked; give one of `dpaccount token add`"
         if self._subject_of is not None and secret.count(".") == 2:
-            name = canonical(self._subject_of(secret))
+            subject = self._subject_of(secret)
+            name = canonical(subject)
+            unknown = f"nobody here is the provider's subject {subject[1][:200]!r}; see `dpaccount token add`"
         asked = (sha256(name),)
         with self._opened() as database:
             found = database.execute("SELECT * FROM tokens WHERE digest = ?", asked).fetchone()
         if kind.lower() != "bearer" or found is None:
-            raise NotAllowedError(401, "the token is unknown or revoked; give one of `dpaccount token add`")
+            raise NotAllowedError(401, unknown)
         token = Token(*found)
         if token.until is not None and datetime.now(UTC).date().isoformat() > token.until:
             raise NotAllowedError(401, f"the token ended on {token.until}; ask for another")

@@ -15,6 +15,7 @@ from dpaccount.errors import InputError
 from dpaccount.ledger.balances.budget import one_line
 from dpaccount.ledger.balances.rights import EVERYWHERE
 from dpaccount.ledger.charging import KeyTakenError
+from dpaccount.ledger.entry import APPROVAL
 from dpaccount.ledger.ledger import Ledger
 from dpaccount.ledger.requests import Charge, RefusedError
 from dpaccount.plan.plan_file import read_plan
@@ -179,6 +180,9 @@ class Desk:
         shown = self.ledger.show()
         if not token.arrange:
             shown["worst_unit"] = None  # of all scopes
+            last = shown.get("more_like_last", {}).get("entry")
+            if last is not None and not token.allows("read", self.ledger.asked_by(last)[2]):
+                del shown["more_like_last"]  # how many charges fit is said of one that they may see
         shown["scopes"] = [one for one in shown["scopes"] if token.allows("read", one["scope"])]
         for name in {"people", "requests"} & shown.keys() if token.scope else ():  # nothing of others
             shown[name] = [one for one in shown[name] if token.person in (one.get("person"), one.get("by"))]
@@ -188,6 +192,10 @@ class Desk:
         most = min(most, log.PAGE)
         lines = log.page(self.url, None if latest else after, most)
         seen = [one for one in lines if one["scope"] != EVERYWHERE and token.allows("read", one["scope"])]
+        own = {one["entry"] for one in seen}  # decisions on requests have no scope of their own
+        seen = [
+            one for one in lines if one["entry"] in own or (one["kind"] == APPROVAL and one["about"] in own)
+        ]
         if not token.arrange:
             seen = [{**one, "reason": UNIT.sub("a unit beyond", one["reason"] or "") or None} for one in seen]
         return {"entries": seen, "next": lines[-1]["entry"] if len(lines) == most else None}

@@ -1,15 +1,13 @@
 """Pages for people: what is spent and left, who spends it, and what waits for an approval.
 
 They are HTML from the server, without scripts.  A person signs in with a token, which a cookie keeps that no
-script reads, or a proxy sends it with every request.  Every form has a word that follows from the token,
-which other sites cannot know.
+script reads, or a proxy sends it with every request.
 """
 
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from hmac import compare_digest
 from importlib import resources
 from typing import Any, Final
 from urllib.parse import parse_qsl
@@ -20,7 +18,6 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from audits.reports import terminal
-from dpaccount.documents import sha256
 from dpaccount.exact import in_digits
 from service.access import NotAllowedError, Token, Tokens
 from service.desk import ASKED, Desk, Endpoint
@@ -55,11 +52,6 @@ class Visit:
         form = dict(parse_qsl(body.decode("utf-8", "replace")))
         return cls(sent or request.cookies.get(COOKIE, ""), form, line)
 
-    @property
-    def word(self) -> str:
-        """Return the word of this reader's forms."""
-        return sha256(f"form {self.secret}".encode())
-
 
 class Pages:
     """Answers requests for pages; each raises as the same request by a program does."""
@@ -85,11 +77,10 @@ class Pages:
             return self._written(200)
         token = self._token(visit)
         shown = self._done(token, "show")
-        log = self._done(token, "log", latest=True, most=LATEST)["entries"]
+        log = self._done(token, "log", latest=True)["entries"][-LATEST:]
         whole = {**shown, "scope": "(all)", "cap": shown["budget"]}
         facts = {
             "person": token.person,
-            "word": visit.word,
             "explained": terminal.explained(shown),
             "budget": shown["budget"],
             "scopes": [
@@ -121,8 +112,6 @@ class Pages:
     def decide(self, visit: Visit) -> Response:
         """Approve or decline a request."""
         token = self._token(visit)
-        if not compare_digest(visit.form.get("word", "").encode(), visit.word.encode()):
-            raise NotAllowedError(403, "this form is not of a page of yours; open the page again")
         asked, approved = visit.form.get("request"), visit.form.get("approved", "")
         self._done(token, "approve", request=asked, approved=approved)
         return RedirectResponse("/pages", 303)
@@ -160,7 +149,7 @@ class Pages:
         return {**one, "wants": wants, "noise": [*map(_noise, line.get("plan") or ())]}
 
     def _written(self, status: int, **facts: object) -> Response:
-        page = self._page.render(**{"person": None, "error": None, **facts})
+        page = self._page.render(**{"person": None, "error": None, "status": status, **facts})
         return HTMLResponse(page, status, headers={"Content-Security-Policy": POLICY})
 
 

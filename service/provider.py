@@ -57,6 +57,8 @@ class Provider:
                 self._fetched = now
             if not self._keys:
                 raise NotAllowedError(503, AWAY)
+            if name is None and len(self._keys) == 1:
+                return next(iter(self._keys.values()))  # where there is one key, its name may be left out
             if name not in self._keys:
                 raise jwt.InvalidKeyError("its key is unknown")
             return self._keys[name]

@@ -47,7 +47,7 @@ STATUS: Final[list[tuple[Any, int, str | None]]] = [
     ((InputError, RuleError, msgspec.MsgspecError, RecursionError, OverflowError), 400, "input"),
 ]
 POLICY: Final = {"Content-Security-Policy": "default-src 'none'"}
-SAME: Final = ("none", "same-origin")  #: sites whose forms are taken; "none" is the person
+SAME: Final = ("none", "same-origin")  #: sites whose pages may ask; "none" is the person
 SAFE: Final = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
 
@@ -85,6 +85,7 @@ class Service:
 
     async def _answer(self, asked: Endpoint, line: Line, request: Request) -> bytes:
         run = partial(asyncio.get_running_loop().run_in_executor, self._threads)
+        _check_site(request)
         # Before its body is read: a stranger's is not.
         token = await run(self._tokens.of, request.headers.get("authorization", ""))
         line["person"] = token.person
@@ -93,9 +94,7 @@ class Service:
     async def _page(self, act: Any, line: Line, request: Request) -> Response:
         """Return a page; what goes wrong is a page with its sentence."""
         try:
-            # Forms of other sites have no word of ours, but for the one that takes a token.
-            if request.method == "POST" and request.headers.get("sec-fetch-site", "none") not in SAME:
-                raise NotAllowedError(403, "this form came from another site; open the page and send its own")
+            _check_site(request)
             visit = Visit.of(request, await _body(request, MOST_OF_FORM), line)
             return await asyncio.get_running_loop().run_in_executor(self._threads, act, visit)
         except Exception as error:
@@ -135,6 +134,14 @@ async def _answered(what: str, act: Any, request: Request) -> Response:
     if answer.status_code in (401, 413, 503):  # the body was not read to its end, and may have none
         answer.headers.update({"Connection": "close", "WWW-Authenticate": "Bearer"})
     return answer
+
+
+def _check_site(request: Request) -> None:
+    """Refuse what a page of another site sends: with a cookie, or behind a proxy, its reader is signed in."""
+    site, origin, host = map(request.headers.get, ("sec-fetch-site", "origin", "host"))
+    ours = site in SAME if site else origin in (None, f"https://{host}", f"http://{host}")
+    if request.method != "GET" and not ours:
+        raise NotAllowedError(403, "this came from a page of another site; open this service's own page")
 
 
 async def _body(request: Request, most: int = MAX_BODY) -> bytes:

@@ -131,7 +131,7 @@ def _line(entry: Entry, budget: Budget) -> Line:
         "kind": entry.kind,
         **members,
         "key": key,
-        "about": facts.get("reservation", entry.about),
+        "about": facts.get("reservation", facts.get("request", entry.about)),
         "scope": facts.get("scope") or None,
         "cohort": facts.get("cohort"),
         "parts": parts,

@@ -6,19 +6,26 @@ import sys
 
 import pytest
 
+from dpaccount.ledger.ledger import Ledger
 from service.web import MAX_BODY
 
 
-def test_the_commands_of_the_page_run(root, dpaccount):
+def test_the_commands_of_the_page_run(root, dpaccount, tmp_path, monkeypatch):
     page = (root / "docs" / "service.md").read_text()
     assert len(page.split()) <= 500
     assert f"above {MAX_BODY // 10**6} MB" in page
     (block,) = [each for each in re.findall(r"```sh\n(.*?)```", page, re.DOTALL) if "serve" in each]
     commands = [line.partition("  #")[0].split()[1:] for line in block.splitlines()]
-    assert [words[0] for words in commands] == ["token"] * 4 + ["serve"]
-    assert [dpaccount(*words)[0] for words in commands[:3]] == [0, 0, 0]
-    assert dpaccount(*commands[3])[0] == 2  # no token of the reader's has that id
-    code, _, err = dpaccount(*commands[4])
+    monkeypatch.chdir(tmp_path)
+    assert [words[0] for words in commands] == ["ledger"] * 6 + ["token"] * 3 + ["serve"]
+    done = [dpaccount(*words)[0] for words in commands[:9]]
+    assert done == [0, 0, 0, 0, 1, 0, 0, 0, 0]  # the third grant takes two
+    assert dpaccount(*commands[4])[0] == 0
+    with Ledger.open(f"sqlite:///{tmp_path}/clinic.db") as ledger:
+        people = {(one["person"], one["may"]) for one in ledger.show()["people"]}
+        assert people == {("lead", "arrange"), ("officer", "arrange"), ("officer", "approve"), ("ada", "request")}
+    (tmp_path / "clinic.db").unlink()
+    code, _, err = dpaccount(*commands[9])
     assert (code, "clinic.db does not exist" in err) == (2, True)
 
 

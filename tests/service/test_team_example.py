@@ -23,9 +23,9 @@ def test_the_compose_file_runs_commands_that_there_are(root, dpaccount, tmp_path
     assert "COPY service service" in (root / "Dockerfile").read_text()
 
 
-def test_the_proxy_is_the_one_of_the_page(root):
-    page = (root / "docs" / "service.md").read_text()
+def test_the_proxy_limits_rates_keeps_the_name_and_asks_nobody_twice(root):
     conf = (root / "examples" / "team" / "nginx.conf").read_text()
-    for setting in ("limit_req zone=person burst=40;", "proxy_read_timeout 90s;", "proxy_next_upstream off;"):
+    settings = ("limit_req zone=person burst=40;", "proxy_read_timeout 90s;", "proxy_next_upstream off;")
+    for setting in (*settings, "proxy_set_header Host $host;"):  # by which forms of other sites are known
         assert setting in conf
-        assert setting in page
+    assert "(../examples/team)" in (root / "docs" / "service.md").read_text()

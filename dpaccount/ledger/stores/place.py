@@ -92,7 +92,8 @@ def address(url: str) -> Address | ServerAddress:
         raise InputError("the ledger's URL cannot be read", FILE_HINT)
     if scheme != "sqlite":
         raise InputError(
-            "the ledger's URL names an unknown kind of database", "use sqlite:///file.db, or postgresql://"
+            "the ledger's URL names an unknown kind of database",
+            "use sqlite:///file.db, or postgresql://; a service's URL serves other commands only",
         )
     host, slash, rest = rest.partition("/")
     name, _, query = rest.partition("?") if separator else (rest, "", "")
