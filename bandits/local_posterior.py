@@ -6,9 +6,13 @@ one bit.  For all μ and C the answer is drawn from the same table, so it is ε-
 history; C does not enter the privacy, only the noise, which is in units of C = min(B + R, R + k·sd(x)):
 the clip shrinks with what is not yet known, from B + R to about R.
 
-The posterior takes an answer a for what it is: of y − μ = f − μ + η the clip keeps a share
-κ = P(|f − μ| ≤ C − R) = erf((C − R)/(sd·√2)) at least, as |η| ≤ R, and by Stein's lemma E[a(f − μ)] = κ·var f
-for the linear update.  Points are drawn from the posterior (Thompson 1933), with a spread that fades.
+The posterior takes an answer a for what it is: of d = f − μ the clip at C ≥ R keeps g(d) = E clip(d + η, ±C).
+What it cuts is convex in η, so of all noise of mean 0 in [−R, R] the one of ±R keeps least: a small change of
+d is kept where |d| < C − R, and half of it up to C + R.  So by Stein's lemma E[a·d] = κ·var d for the linear
+update, where κ is at least the mean of erf((C − R)/(sd·√2)) and erf((C + R)/(sd·√2)), whatever law the noise
+has.  A clip below R may keep nothing: none is used.
+
+Points are drawn from the posterior (Thompson 1933), with a spread that fades.
 """
 
 from collections.abc import Sequence
@@ -75,7 +79,9 @@ class ResidualPosterior(Choosy):
         row, away = self.root[asked.point], float(self.mean[asked.point]) - asked.centre
         deviation = max(sqrt(float(row @ row) + away**2), TINY)
         self._centre = asked.centre
-        self._share = erf(max((asked.clip or 0.0) - self._noise, 0.0) / (deviation * sqrt(2)))
+        clip = asked.clip or 0.0
+        near, far = max(clip - self._noise, 0.0), clip + self._noise
+        self._share = (erf(near / (deviation * sqrt(2))) + erf(far / (deviation * sqrt(2)))) / 2
 
     def tell(self, point: int, value: float, variance: float | None) -> float:
         """Learn from one message about a point, which without a channel is the reward itself.
@@ -143,7 +149,7 @@ class LocalPosterior(LocalRewards):
     learned: ClassVar[tuple[str, ...]] = (LEARNED,)
 
     explore: Fraction = Fraction(7, 10)
-    keep: Fraction = Fraction(1)
+    keep: Fraction = Fraction(1, 2)
 
     def __post_init__(self) -> None:
         super().__post_init__()

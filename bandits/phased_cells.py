@@ -8,15 +8,16 @@ middle adds the opposite.  Of several numbers of cells the one is taken whose su
 At its end a phase releases one noisy sum of ±(y − ½) for each cell.  A person is in one of them, once,
 whatever their candidates are: Laplace noise of scale 1/ε is pure ε for the whole run (`in_one_sum`).
 
-What is believed is a mixture: linear, smooth, rough, of single coordinates, of all of these, and of
-products of two.  All are priors of one linear model, whose likelihood under the released sums weighs them.
-How many people are in a cell is not released: the public domain's number stands in, with an error that the
-model allows for.
+What is believed is a mixture: linear, smooth, rough, of single coordinates, of all of these, of products of
+two, and of the side of its middle on which each coordinate lies.  All are priors of one linear model, whose
+likelihood under the released sums weighs them.  How many people are in a cell is not released: the public
+domain's number stands in, with an error that the model allows for.
 """
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
+from itertools import product
 from typing import ClassVar, Final, Self
 
 import numpy as np
@@ -59,6 +60,7 @@ AXIS_LENGTH: Final = 0.7  #: of features of one coordinate
 DICTIONARY: Final = 96  #: points that features are made of
 KNOTS: Final = 24  #: points on an axis that features of a coordinate are made of
 MOST_AXES: Final = 5  #: coordinates of which each has a belief of its own
+MOST_SIDES: Final = 4  #: coordinates whose sides are told apart
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,10 @@ class PhasedCells(contextual.OwnCandidates):
 
 @dataclass(frozen=True)
 class FeatureBlocks:
-    """Features side by side: coordinates, three lengths of all, each coordinate alone, products of two."""
+    """Features side by side: coordinates, three lengths of all, each one alone, products of two, sides.
+
+    Sides are all products of signs of coordinates, which span the functions of the orthants.
+    """
 
     dictionary: Floats  #: [points, d]
     whole: tuple[tuple[str, float, Floats], ...]  #: kernel, length and [points, size] of each length
@@ -132,14 +137,20 @@ class FeatureBlocks:
         alone = at_distance(ROUGH, np.abs(points[..., None] - self.knots), AXIS_LENGTH) @ self.axis
         one, two = np.triu_indices(points.shape[-1], 1)
         products = points[..., one] * points[..., two] / RADIUS
-        return np.concatenate([points, *whole, alone.reshape(*points.shape[:-1], -1), products], axis=-1)
+        parts = [points, *whole, alone.reshape(*points.shape[:-1], -1), products]
+        if 1 < points.shape[-1] <= MOST_SIDES:
+            chosen = np.array([*product((False, True), repeat=points.shape[-1])][1:])
+            signs = np.where(points < 0, -1.0, 1.0)[..., None, :]
+            parts.append(np.where(chosen, signs, 1.0).prod(axis=-1))
+        return np.concatenate(parts, axis=-1)
 
     @property
     def sizes(self) -> list[int]:
         """Return how many features each block has."""
         (_, d), (_, alone) = self.dictionary.shape, self.axis.shape
         pairs = [d * (d - 1) // 2] if d > 1 else []
-        return [d, *(lead.shape[1] for _, _, lead in self.whole), *[alone] * d, *pairs]
+        sides = [2**d - 1] if 1 < d <= MOST_SIDES else []
+        return [d, *(lead.shape[1] for _, _, lead in self.whole), *[alone] * d, *pairs, *sides]
 
     @property
     def size(self) -> int:
@@ -160,6 +171,8 @@ class FeatureBlocks:
             shares += [[0, 0, 0, 0, *axis] for axis in np.eye(d)]
         if d > 1:
             shares = [[*each, 0] for each in shares] + [[0.2, 0, 0, 0, *none, 0.8]]
+        if 1 < d <= MOST_SIDES:
+            shares = [[*each, 0] for each in shares] + [[0.1, 0, 0, 0, *none, 0, 0.9]]
         starts = np.cumsum([0, *self.sizes[:-1]])
         power = np.add.reduceat(features.var(axis=0), starts)
         power = np.where(power > 1e-9, power, np.inf)  # what is the same everywhere explains nothing

@@ -1,7 +1,7 @@
 """Posteriors over points: exact by the textbook, and what a learner of residuals asks."""
 
 from fractions import Fraction
-from math import erf, sqrt
+from math import erf, exp, sqrt
 
 import numpy as np
 import pytest
@@ -9,6 +9,8 @@ import pytest
 from bandits.ldp_ctl_gp_ucb import LdpCtlGpUcb
 from bandits.ldp_gp_ucb import PointGpUcb, prior_of
 from bandits.local_posterior import MIN_CLIP, LocalPosterior, ResidualPosterior
+from bandits.local_privacy.channels import channel
+from bandits.local_privacy.learner import Question
 from bandits.space.points import grid
 from bandits.statistics.axes import eigenfeatures
 from dpaccount.errors import InputError
@@ -66,12 +68,55 @@ def test_a_bit_is_the_best_linear_estimate_of_a_clipped_residual():
     ours, before = residual(), KERNEL.copy()
     asked = ours.ask()
     deviation = sqrt(before[asked.point, asked.point])
-    share = erf((asked.clip - 1) / (deviation * sqrt(2)))
+    near, far = (erf((asked.clip + beyond) / (deviation * sqrt(2))) for beyond in (-1, 1))
+    share = (near + far) / 2
     ours.tell(asked.point, asked.centre + 4.0, 20.0)
     column = before[asked.point]
     assert np.allclose(ours.mean, share * 4 / 20 * column, atol=1e-6)
     after = before - share**2 / 20 * np.outer(column, column)
     assert np.allclose(ours.root @ ours.root.T, after, atol=1e-6)
+
+
+def kept(deviation, clip, noise, chances):
+    """Return E[clip(d + η, ±clip)·d]/var d for normal d, by a sum over a grid; η has these values and chances."""
+    d = np.linspace(-9, 9, 20_001) * deviation
+    weights = np.exp(-((d / deviation) ** 2) / 2)
+    answers = chances @ np.clip(d + np.array(noise)[:, None], -clip, clip)
+    return float((weights * answers) @ d / (weights @ d**2))
+
+
+@looped("deviation", [0.05, 0.5, 2.0, 20.0])
+@looped("clip", [1.0, 1.25, 3.0, 7.0])
+def test_no_noise_of_mean_0_lets_a_clip_keep_less_than_the_posterior_takes(deviation, clip):
+    """R = 1: of ±R just as much, of 200 others at least; below R a clip may keep nothing."""
+    ours = residual(features=np.full((1, 1), deviation), bounds=(2.0, 1.0))
+    ours.shown(Question(0, 0.0, clip))
+    taken = ours._share
+    assert kept(deviation, clip, [-1, 1], np.array([0.5, 0.5])) == pytest.approx(taken, abs=1e-3)
+    rng = np.random.default_rng(6)
+    for _ in range(200):
+        low, high = -(rng.random() ** 0.3), rng.random() ** 0.3
+        inside = rng.uniform(low, high)
+        two = np.array([high - inside, inside - low]) / (high - low)
+        rest = rng.random()  # `inside` and what balances it
+        noise, chances = np.array([low, high, inside]), np.append(two * rest, 1 - rest)
+        noise = noise - chances @ noise
+        noise /= max(np.abs(noise).max(), 1)
+        assert kept(deviation, clip, noise, chances) >= taken - 1e-3
+    assert kept(0.05, 0.5, [-1, 1], np.array([0.5, 0.5])) < 1e-3
+
+
+def test_a_bit_is_a_dithered_threshold_by_randomised_response():
+    """1[v > u] with u uniform on [−1, 1], kept with chance e^ε/(1 + e^ε), has the law of Duchi's bit."""
+    for epsilon in (Fraction(1, 2), Fraction(1), Fraction(3)):
+        told = channel("duchi", epsilon)
+        right = exp(epsilon) / (1 + exp(epsilon))
+        numbers = np.linspace(-1, 1, 2 * told.steps + 1)
+        above = (1 + numbers) / 2
+        chance = right * above + (1 - right) * (1 - above)
+        reach = told.largest
+        assert np.allclose(chance * reach - (1 - chance) * reach, numbers)  # unbiased, as the channel is
+        assert np.allclose(told.variance(numbers), reach**2 - numbers**2)  # and of two values alone
 
 
 def test_kernels_begin_at_their_chances_and_follow_what_messages_say():
