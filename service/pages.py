@@ -24,7 +24,7 @@ from service.desk import ASKED, Desk, Endpoint
 
 COOKIE: Final = "dpaccount-token"
 MOST_OF_FORM: Final = 10_000  #: bytes
-LATEST: Final = 100  #: entries
+LATEST: Final = 100  #: entries of a page, and requests
 NEARLY: Final = 0.8  #: the share of a cap from which a scope is about to run out
 POLICY: Final = (
     "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -82,12 +82,12 @@ class Pages:
         facts = {
             "person": token.person,
             "explained": terminal.explained(shown),
-            "budget": shown["budget"],
+            "shown": shown,
             "scopes": [
                 {"row": terminal.scope_row(one), "low": terminal.share_spent(one) >= NEARLY}
                 for one in (whole, *shown["scopes"])
             ],
-            "requests": [self._asked(token, one) for one in shown.get("requests", ())],
+            "requests": [self._asked(token, one) for one in shown.get("requests", ())[:LATEST]],
             "log": [terminal.log_row(one) for one in reversed(log)],
             "decides": token.allows("approve", None),  # what, is for the ledger to say
             "deciders": [one["person"] for one in shown.get("people", ()) if one["may"] in DECIDE],

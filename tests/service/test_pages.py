@@ -11,6 +11,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
 from dpaccount.ledger.ledger import Ledger
+from service import pages
 from tests.audits.reports.test_browser import CHROMIUM, DRIVER, PATIENCE, SPILT, browser  # noqa: F401 - a fixture
 
 PLAN = {
@@ -163,6 +164,15 @@ def test_whatever_noise_a_request_names_its_page_is_shown(team):
         team.ask("POST", "/v1/charges", asked)
         status, _, text = visit(team, person="olga")
         assert (status, said in text) == (200, True)
+
+
+def test_many_requests_do_not_keep_a_page_waiting(team, monkeypatch):
+    monkeypatch.setattr(pages, "LATEST", 2)
+    for number in range(3):
+        team.ask("POST", "/v1/charges", {**team.wanted, "purpose": f"other {number}", "key": f"o{number}"})
+    text = visit(team, person="olga")[2]
+    assert "The first 2 of 4." in text
+    assert text.count(">Approve<") == 2
 
 
 def test_no_log_has_a_token(team, capfd):

@@ -23,7 +23,12 @@ def test_the_commands_of_the_page_run(root, dpaccount, tmp_path, monkeypatch):
     assert dpaccount(*commands[4])[0] == 0
     with Ledger.open(f"sqlite:///{tmp_path}/clinic.db") as ledger:
         people = {(one["person"], one["may"]) for one in ledger.show()["people"]}
-        assert people == {("lead", "arrange"), ("officer", "arrange"), ("officer", "approve"), ("ada", "request")}
+        assert people == {
+            ("lead", "arrange"),
+            ("officer", "arrange"),
+            ("officer", "approve"),
+            ("ada", "request"),
+        }
     (tmp_path / "clinic.db").unlink()
     code, _, err = dpaccount(*commands[9])
     assert (code, "clinic.db does not exist" in err) == (2, True)
