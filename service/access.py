@@ -101,7 +101,7 @@ class Tokens:
         # What names a subject is no secret, and has a digest in the same column.
         name = secret.encode("latin-1", "replace") if secret.startswith(OURS) else b""
         unknown = "the token is unknown or revoked; give one of `dpaccount token add`"
-        if self._subject_of is not None and secret.count(".") == 2:
+        if self._subject_of is not None and kind.lower() == "bearer" and secret.count(".") == 2:
             subject = self._subject_of(secret)
             name = canonical(subject)
             unknown = f"nobody here is the provider's subject {subject[1][:200]!r}; see `dpaccount token add`"

@@ -15,7 +15,6 @@ from dpaccount.errors import InputError
 from dpaccount.ledger.balances.budget import one_line
 from dpaccount.ledger.balances.rights import EVERYWHERE
 from dpaccount.ledger.charging import KeyTakenError
-from dpaccount.ledger.entry import APPROVAL
 from dpaccount.ledger.ledger import Ledger
 from dpaccount.ledger.requests import Charge, RefusedError
 from dpaccount.plan.plan_file import read_plan
@@ -114,7 +113,7 @@ class Desk:
         first: list[Any] = [token] if asked.what == "read" else []
         if asked.what == "own":
             first = [self._own(token, asked, given)]
-        elif not first:
+        elif not first and not self._withdraws(token, given):
             self._within(token, asked, given.get("name" if asked.what == "scope" else "scope"))
         if "plan" in given and len(given["plan"]) > MOST_OF_PLAN:
             raise InputError("the plan is too large for a service", "charge it on the ledger itself")
@@ -171,6 +170,11 @@ class Desk:
         self._within(token, asked, scope)
         return charge
 
+    def _withdraws(self, token: Token, given: Any) -> bool:
+        """Return whether it takes back a request of the person's own."""
+        asked = log.page(self.url, given["request"] - 1, 1) if given.get("approved") is False else []
+        return any(one["by"] == token.person and token.allows("request", one["scope"]) for one in asked)
+
     def _keep_release(self, charge: int | str, body: Any) -> int:
         parse_json(canonical(body), "the release")  # refuses what readers could not read
         self.ledger.keep_release(charge, body)
@@ -192,10 +196,6 @@ class Desk:
         most = min(most, log.PAGE)
         lines = log.page(self.url, None if latest else after, most)
         seen = [one for one in lines if one["scope"] != EVERYWHERE and token.allows("read", one["scope"])]
-        own = {one["entry"] for one in seen}  # decisions on requests have no scope of their own
-        seen = [
-            one for one in lines if one["entry"] in own or (one["kind"] == APPROVAL and one["about"] in own)
-        ]
         if not token.arrange:
             seen = [{**one, "reason": UNIT.sub("a unit beyond", one["reason"] or "") or None} for one in seen]
         return {"entries": seen, "next": lines[-1]["entry"] if len(lines) == most else None}

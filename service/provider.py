@@ -38,7 +38,7 @@ class Provider:
         try:
             key = self._key(jwt.get_unverified_header(token).get("kid"))
             said = jwt.decode(token, key, options={"require": ["exp", "iss", "aud", "sub"]}, **of)
-            return self.issuer, str(said["sub"])
+            return self.issuer, str(said["sub"]).encode(errors="backslashreplace").decode()
         except jwt.PyJWTError as error:
             why = f"the provider's token is not valid ({error}); sign in again"
             raise NotAllowedError(401, why) from None
@@ -57,8 +57,6 @@ class Provider:
                 self._fetched = now
             if not self._keys:
                 raise NotAllowedError(503, AWAY)
-            if name is None and len(self._keys) == 1:
-                return next(iter(self._keys.values()))  # where there is one key, its name may be left out
             if name not in self._keys:
                 raise jwt.InvalidKeyError("its key is unknown")
             return self._keys[name]

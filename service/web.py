@@ -47,7 +47,7 @@ STATUS: Final[list[tuple[Any, int, str | None]]] = [
     ((InputError, RuleError, msgspec.MsgspecError, RecursionError, OverflowError), 400, "input"),
 ]
 POLICY: Final = {"Content-Security-Policy": "default-src 'none'"}
-SAME: Final = ("none", "same-origin")  #: sites whose pages may ask; "none" is the person
+NOWHERE: Final = {"error": "no such request; the page / describes all"}
 SAFE: Final = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
 
@@ -81,7 +81,8 @@ class Service:
         for path, method, act in self._pages.routes:
             answer = partial(_answered, f"page {path}", partial(self._page, act))
             routes.append(Route(path, answer, methods=[method]))
-        return Starlette(routes=routes, exception_handlers={HTTPException: _nowhere})
+        nowhere: Any = {HTTPException: lambda _, error: JSONResponse(NOWHERE, error.status_code)}
+        return Starlette(routes=routes, exception_handlers=nowhere)
 
     async def _answer(self, asked: Endpoint, line: Line, request: Request) -> bytes:
         run = partial(asyncio.get_running_loop().run_in_executor, self._threads)
@@ -137,10 +138,11 @@ async def _answered(what: str, act: Any, request: Request) -> Response:
 
 
 def _check_site(request: Request) -> None:
-    """Refuse what a page of another site sends: with a cookie, or behind a proxy, its reader is signed in."""
+    """Refuse what a page of another site sends, but for a link: its reader is signed in here."""
     site, origin, host = map(request.headers.get, ("sec-fetch-site", "origin", "host"))
-    ours = site in SAME if site else origin in (None, f"https://{host}", f"http://{host}")
-    if request.method != "GET" and not ours:
+    ours = site in ("none", "same-origin") if site else origin in (None, f"https://{host}")
+    linked = request.method == "GET" and request.headers.get("sec-fetch-mode") == "navigate"
+    if not (ours or linked):
         raise NotAllowedError(403, "this came from a page of another site; open this service's own page")
 
 
@@ -178,10 +180,6 @@ def _failed(error: Exception, line: Line, method: str) -> tuple[int, ErrorAnswer
 def _written(answer: object) -> bytes:
     builtins = msgspec.to_builtins(answer, builtin_types=(Amount,))  # whose text is a decimal
     return json.dumps(builtins, ensure_ascii=False, allow_nan=False).encode()
-
-
-def _nowhere(_: Request, error: Any) -> Response:
-    return JSONResponse({"error": "no such request; the page / describes all"}, error.status_code)
 
 
 def openapi() -> Any:

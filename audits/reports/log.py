@@ -1,7 +1,7 @@
 """The log of a ledger: one line per entry, with who charged what, why, and how much."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import date
@@ -90,12 +90,16 @@ def log(url: str, chosen: LogFilter = EVERY) -> list[Line]:
         return lines
 
 
-def page(url: str, after: int | None, most: int = PAGE) -> list[Mapping[str, Any]]:
+def page(url: str, after: int | None, most: int = PAGE) -> list[Line]:
     """Return the lines of up to `most` entries after `after` (None: the last); marks name the one before."""
     with closing(Store.open(url)) as store, store.reading() as rows:
         budget = budget_of(first_entry(rows))
         first = max(0, rows.head()[0] + 1 - most) if after is None else after + 1
-        return [_line(entry, budget) for entry in islice(rows.entries(first), most)]
+        lines = [_line(entry, budget) for entry in islice(rows.entries(first), most)]
+        for line in lines:  # a decision is of the scope of what was asked
+            asked = rows.entry(line["about"]) if line["kind"] == APPROVAL else None
+            line["scope"] = line["scope"] if asked is None else _line(asked, budget)["scope"]
+        return lines
 
 
 def table(lines: Iterable[Line]) -> str:

@@ -107,6 +107,7 @@ def test_a_request_is_approved_once_and_only_by_a_form_of_ones_own_page(team):
         (form, {"Sec-Fetch-Site": "same-site", "Origin": own}, 403),
         (form, {"Origin": "https://evil.example"}, 403),
         (form, {"Origin": "null"}, 403),
+        (form, {"Origin": own}, 403),  # without TLS: anybody on the way may have written that page
         (form, {"Origin": f"{own}.evil.example"}, 403),
         ({**form, "request": "999999"}, {}, 409),
         ({**form, "request": "x"}, {}, 400),
@@ -119,12 +120,17 @@ def test_a_request_is_approved_once_and_only_by_a_form_of_ones_own_page(team):
             body, secret = json.dumps({"request": team.asked}), f"Bearer {team.secrets['olga']}"
             sent = {"Authorization": secret, "Content-Type": "text/plain", **headers}
             assert visit(team, "/v1/approval", form=body, **sent)[0] == 403
+    for path in ("/pages", "/pages/report", "/v1/show"):
+        link = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+        assert visit(team, path, "olga", Authorization=f"Bearer {team.secrets['olga']}", **link)[0] == 200
+        link["Sec-Fetch-Mode"] = "no-cors"  # an image or a prefetch
+        assert visit(team, path, "olga", Authorization=f"Bearer {team.secrets['olga']}", **link)[0] == 403
     assert team.ask("POST", "/v1/charges", team.wanted)[0] == 409  # nothing was approved
     text = visit(team, person="ada")[2]
     assert "Withdraw" in text
     assert "Approve" not in text
     assert visit(team, "/pages/decide", "ada", form)[0] == 409
-    assert visit(team, "/pages/decide", "olga", form, Origin=own)[0] == 303
+    assert visit(team, "/pages/decide", "olga", form, **{"Sec-Fetch-Site": "same-origin"})[0] == 303
     assert "approved by olga" in visit(team, person="officer")[2]
     assert visit(team, "/pages/decide", "olga", form)[0] == 409
     assert team.ask("POST", "/v1/charges", team.wanted)[0] == 200
@@ -135,6 +141,12 @@ def test_who_asked_sees_what_was_decided_and_how_much_of_their_own_fits(team):
     team.ask("POST", "/v1/approval", {"request": team.asked, "approved": False}, "olga")
     told = team.ask("GET", "/v1/log", person="of the team")[1]["entries"][-1]
     assert told["kind"] == "approval"
+    for most in (1, 2, 5):  # whatever pages a client reads it in
+        after, seen = -1, []
+        while after is not None:
+            page = team.ask("GET", f"/v1/log?after={after}&most={most}", person="of the team")[1]
+            after, seen = page["next"], [*seen, *page["entries"]]
+        assert seen[-1] == told
     assert (told["about"], told["by"], "approved False" in told["reason"]) == (team.asked, "olga", True)
     assert "approved False" in visit(team, person="of the team")[2]
     assert "approved False" not in visit(team, person="eve")[2]  # of another scope
@@ -148,6 +160,19 @@ def test_who_asked_sees_what_was_decided_and_how_much_of_their_own_fits(team):
     assert team.ask("POST", "/v1/charges", charge, "officer")[0] == 200
     assert "more_like_last" in team.ask("GET", "/v1/show", person="of the team")[1]
     assert "more_like_last" not in team.ask("GET", "/v1/show", person="eve")[1]
+
+
+def test_who_asked_may_take_it_back_and_nobody_else_of_the_scope(team):
+    for person, name in (("ada", "of the team"), ("bob", "another")):
+        team.secrets[name] = team.tokens.add(person, "team", None, arrange=False)[1]
+    no = {"request": team.asked, "approved": False}
+    assert team.ask("POST", "/v1/approval", no, "another")[0] == 403
+    assert team.ask("POST", "/v1/approval", {**no, "approved": True}, "of the team")[0] == 403
+    assert team.ask("POST", "/v1/approval", {"request": 1, "approved": False}, "of the team")[0] == 403
+    assert team.ask("POST", "/v1/approval", {"request": 999, "approved": False}, "of the team")[0] == 403
+    assert "Withdraw" in visit(team, person="of the team")[2]
+    assert visit(team, "/pages/decide", "of the team", {"request": team.asked, "approved": "false"})[0] == 303
+    assert "Withdraw" not in visit(team, person="of the team")[2]
 
 
 def test_whatever_noise_a_request_names_its_page_is_shown(team):
