@@ -6,11 +6,11 @@ one bit.  For all μ and C the answer is drawn from the same table, so it is ε-
 history; C does not enter the privacy, only the noise, which is in units of C = min(B + R, R + k·sd(x)):
 the clip shrinks with what is not yet known, from B + R to about R.
 
-The posterior takes an answer a for what it is: of d = f − μ it has E[a·d] = κ·var d for the linear update, where
-by Stein's lemma κ = P(|d + η| < C).  That falls with |η|, so κ is at least its value at |η| = R, the mean of
-erf((C − R)/(sd·√2)) and erf((C + R)/(sd·√2)), whatever law the noise has.  It also holds with the mean square of
-d for its variance, where another posterior chose μ, if C ≥ R and η has mean 0.  A clip far below R would keep
-next to nothing of some noise: none is used.
+The posterior takes an answer a for what it is: of d = f − μ it has E[a·d] = κ·var d for the linear update,
+where by Stein's lemma κ = P(|d + η| < C).  That falls with |η|, so κ is at least its value at |η| = R, the
+mean of erf((C − R)/(sd·√2)) and erf((C + R)/(sd·√2)), whatever law the noise has.  It also holds with the
+mean square of d for its variance, where another posterior chose μ, if C ≥ R and η has mean 0.  A clip far
+below R would keep next to nothing of some noise: none is used.
 
 Points are drawn from the posterior (Thompson 1933), with a spread that fades.
 """

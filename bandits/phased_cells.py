@@ -5,8 +5,9 @@ fades over the run.  Before it begins, public coins cluster what it would play o
 domain, in coordinates whose distances are those of the belief's covariance: points whose rewards are expected
 to be known together are in one cell.  Or in a signed one, to whose sum what lies on the other side of the
 middle adds the opposite.  Of several numbers of cells the one is taken whose sums are expected to tell most.
-At its end a phase releases one noisy sum of ±(y − ½) for each cell.  A person is in one of them, once,
-whatever their candidates are: Laplace noise of scale 1/ε is pure ε for the whole run (`in_one_sum`).
+At its end a phase releases one noisy sum for each cell, of ±(y − m) scaled into [−½, ½].  Chosen as cells are,
+m is ½, the level, or in a large phase what is expected of the point.  A person is in one cell, once, whatever
+their candidates are: Laplace noise of scale 1/ε is pure ε for the whole run (`in_one_sum`).
 
 What is believed is a mixture: linear, smooth, rough, of single coordinates, of all of these, of products of
 two, and of the side of its middle on which each coordinate lies.  All are priors of one linear model, whose
@@ -39,6 +40,7 @@ from mechanisms.shared import grid
 
 FIRST_PHASE: Final = 40  #: people of a phase
 SHORTEST_PHASE: Final = 8  #: people of a phase in a run of few
+LARGE_PHASE: Final = 100  #: people of a phase above whom rewards may be relative to their point's
 PHASE_GROWTH: Final = Fraction(1, 4)  #: of a phase over the people before it, where that is more
 CELL_COUNTS: Final = [(count, signed) for signed in (False, True) for count in (4, 8, 16, 32)]
 FEWEST_IN_CELL: Final = 3  #: people, on average
@@ -48,7 +50,8 @@ CLUSTERINGS: Final = 6  #: steps of Lloyd's algorithm
 PRIOR_SPREAD: Final = 0.2  #: of rewards over points, before anything is learned
 LEVEL_SPREAD: Final = 0.25  #: of their level about ½
 MISFIT: Final = 0.4  #: deviation of the people in a cell about the public domain's number, as a share of it
-REWARD_SQUARE: Final = 0.25  #: mean square of a centred reward, which is ±½
+CROWDING: Final = 1.0  #: the same, for what is expected of their rewards and not taken off
+LEAST_VARIANCE: Final = 0.01  #: of a reward
 FIRST_SPREAD: Final = (
     0.5  #: the first draws of a long run spread by this much of the belief's, the last by none
 )
@@ -249,6 +252,12 @@ def clustered(at: Floats, chances: Floats, count: int, rng: np.random.Generator,
     return middles
 
 
+def expectation(above: Floats) -> tuple[Floats, Floats]:
+    """Return m in [0, 1], from what is expected above ½, and what scales y − m into [−½, ½]."""
+    expected = np.clip(0.5 + above, 0.0, 1.0)
+    return expected, 0.5 / np.maximum(expected, 1 - expected)
+
+
 class CellsBelief:
     """A mixture of linear posteriors of one model, learned from sums by cell; the policy is a draw from it.
 
@@ -271,17 +280,19 @@ class CellsBelief:
         return candidates @ self._drawn
 
     def contribution(self, features: Floats, reward: float | None) -> Integers:
-        """Return ±(clip(y, 0, 1) − ½) in grid units, in the cell of what was played; no answer adds zero."""
+        """Return ± the scaled y − m in grid units, in the cell of what was played; no answer adds zero."""
         added = np.zeros(len(self._cells.middles), dtype=np.int64)
-        if reward is not None:
+        if reward is not None and not np.isnan(reward):
             cell, sign = self._cells(features[None, :])
-            centred = np.array([HALF if np.isnan(reward) else reward], dtype=np.float64) - 0.5
-            added[cell] = sign * grid.clipped(centred, -HALF, HALF, CONTRIBUTION_BITS)
+            expected, scale = expectation(np.append(1.0, features)[None, :] @ self._expecting)
+            residual = scale * (np.clip(reward, 0, 1) - expected)
+            added[cell] = sign * grid.clipped(residual, -HALF, HALF, CONTRIBUTION_BITS)
         return added
 
     def learn(self, released: Integers, people: int) -> None:
         """Take in a phase's noisy sums by cell, and begin the next phase."""
-        self._observed.learn(self._shape, np.diag(self._error), released / 2.0**CONTRIBUTION_BITS)
+        told = released / 2.0**CONTRIBUTION_BITS + self._offset
+        self._observed.learn(self._shape, np.diag(self._error), told)
         self.phases, self._before = self.phases + 1, people
         self._begin()
 
@@ -328,18 +339,24 @@ class CellsBelief:
         whole = np.column_stack([np.ones(len(played)), played])
         told = covariance[:, 1:] @ ((played.T * chances) @ played) @ covariance[1:, :]
         most, count = -1.0, people * chances
+        level = np.where(np.arange(len(mean)) == 0, mean, 0.0)
+        expectations = [0 * mean, level, mean][: 3 if people > LARGE_PHASE else 2]
         for number, signed in CELL_COUNTS:
             if number > max(people // FEWEST_IN_CELL, CELL_COUNTS[0][0]):
                 continue
             middles = clustered((played - centre) @ axes, chances, number, self._coins, signed=signed)
             cells = Clusters(centre, axes, middles, signed)
             of, signs = cells(played)
-            shape = within(of, signs * count, number) @ whole
-            inside = np.bincount(of, count, number)
-            known = shape @ covariance @ shape.T
-            # what the number of people in a cell, which is not known, does to its sum
-            misfit = MISFIT**2 * (np.diag(known) + (shape @ mean) ** 2)
-            error = self._noise + REWARD_SQUARE * inside + misfit
-            gain = float(np.trace(np.linalg.solve(known + np.diag(error), shape @ told @ shape.T)))
-            if gain > most:
-                most, self._cells, self._shape, self._error = gain, cells, shape, error
+            for expecting in expectations:
+                expected, scale = expectation(whole @ expecting)
+                weights = within(of, signs * count * scale, number)
+                shape, offset = weights @ whole, weights @ (expected - 0.5)
+                known = shape @ covariance @ shape.T
+                # what the number of people in a cell, which is not known, does to its sum
+                misfit = MISFIT**2 * np.diag(known) + CROWDING**2 * (shape @ mean - offset) ** 2
+                spread = scale**2 * np.maximum(expected * (1 - expected), LEAST_VARIANCE)
+                error = self._noise + np.bincount(of, count * spread, number) + misfit
+                gain = float(np.trace(np.linalg.solve(known + np.diag(error), shape @ told @ shape.T)))
+                if gain > most:
+                    most, self._cells, self._expecting = gain, cells, expecting
+                    self._shape, self._offset, self._error = shape, offset, error
