@@ -5,9 +5,9 @@ fades over the run.  Before it begins, public coins cluster what it would play o
 domain, in coordinates whose distances are those of the belief's covariance: points whose rewards are expected
 to be known together are in one cell.  Or in a signed one, to whose sum what lies on the other side of the
 middle adds the opposite.  Of several numbers of cells the one is taken whose sums are expected to tell most.
-At its end a phase releases one noisy sum for each cell, of ±(y − m) scaled into [−½, ½].  Chosen as cells are,
-m is ½, the level, or in a large phase what is expected of the point.  A person is in one cell, once, whatever
-their candidates are: Laplace noise of scale 1/ε is pure ε for the whole run (`in_one_sum`).
+At its end a phase releases one noisy sum for each cell, of ±(y − m) scaled into [−½, ½].  Chosen as cells
+are, m is ½, the level, or in a large phase what is expected of the point.  A person is in one cell, once,
+whatever their candidates are: Laplace noise of scale 1/ε is pure ε for the whole run (`in_one_sum`).
 
 What is believed is a mixture: linear, smooth, rough, of single coordinates, of all of these, of products of
 two, and of the side of its middle on which each coordinate lies.  All are priors of one linear model, whose

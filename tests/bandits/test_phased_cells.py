@@ -13,8 +13,17 @@ from audits.datasets import tours
 from audits.hypothesis_tests.checks import check_of
 from audits.hypothesis_tests.judge import Judge
 from audits.hypothesis_tests.replay import record, replay
+from bandits import phased_cells
 from bandits.learning.contextual import ContextualCourse, Learner, in_ball, on_offer
-from bandits.phased_cells import CELL_COUNTS, CellsBelief, PhasedCells, clustered, nearest
+from bandits.phased_cells import (
+    CELL_COUNTS,
+    CellsBelief,
+    PhasedCells,
+    clustered,
+    expectation,
+    nearest,
+    within,
+)
 from bandits.simulation.simulated_people import People
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
@@ -51,6 +60,71 @@ def test_a_person_moves_all_sums_by_at_most_one_together_whatever_the_record():
             acted = [each.view.own["action"] for each in (run, again)]
             assert (np.delete(acted[0], unit) == np.delete(acted[1], unit)).all()
     assert 0.5 < furthest <= 1
+
+
+class SeenBelief(CellsBelief):
+    """Keeps which points a phase is expected to play, and how often; and what was taken off before."""
+
+    def _partition(self, played, chances, people, *rest):
+        self.taken = [*getattr(self, "taken", []), getattr(self, "_expecting", np.zeros(1))]
+        super()._partition(played, chances, people, *rest)
+        self.played, self.often = played, chances * people
+
+
+def kinds_of(belief):
+    """Return what phases took off: nothing, the level, or what was expected of the point."""
+    return {("all" if each[1:].any() else "level") if each.any() else "none" for each in belief.taken}
+
+
+@pytest.mark.slow
+def test_a_person_of_a_large_phase_moves_all_sums_by_at_most_one_whatever_is_taken_off(monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        phased_cells, "CellsBelief", lambda *given: seen.append(SeenBelief(*given)) or seen[-1]
+    )
+    large = PhasedCells(rounds=1500, candidates=3, epsilon=Fraction(20))
+    furthest, theorem, domain = 0.0, large.proof(Fraction(0)), large.domain()
+    data = people(large, 1)
+    data[:, -3:] = (data[:, 0:6:2] > 0.5) * 0.9  # structure, far from ½
+    run = record(large, domain.clamped(data), rehearse(theorem, Rehearsal(1)), 1)
+    assert kinds_of(seen[0]) >= {"none", "all"}
+    rng = np.random.default_rng(7)
+    for unit in range(600, 1500, 60):
+        other = data.copy()
+        other[unit] = rng.choice([-np.inf, -2.0, 0.0, 0.3, 1.0, np.inf, np.nan], data.shape[1])
+        again = replay(large, domain.clamped(other), run, 1)
+        moved = sum(float(np.abs(again.exact[part] - run.exact[part]).sum()) for part in run.exact)
+        furthest = max(furthest, moved / 2.0**20)
+    assert 0.3 < furthest <= 1
+
+
+@pytest.mark.slow
+@looped("level", [-0.38, 0.0, 0.3])
+def test_what_is_taken_off_is_put_back(level):
+    """On people as the public domain has them, sums without noise say of weights just what the belief takes."""
+    subject = PhasedCells(rounds=6000, candidates=5, epsilon=Fraction(3))
+    belief, rng = SeenBelief(subject, 3), np.random.default_rng(5)
+    weights = np.append(level, rng.normal(size=belief._roots.shape[1] - 1) * belief._roots[1, 1:] * 0.2)
+    for end in subject.ends[:-1]:
+        of_all = np.column_stack([np.ones(len(belief.played)), belief.played])
+        rewards = 0.5 + of_all @ weights
+        inside = (rewards >= 0) & (rewards <= 1)
+        # rewards that are clipped are no longer linear: their points are left out on both sides
+        sums = np.zeros(len(belief._offset))
+        cells, signs = belief._cells(belief.played)
+        taken, scale = expectation(of_all @ belief._expecting)
+        for place, often, reward in zip(
+            belief.played[inside], belief.often[inside], rewards[inside], strict=True
+        ):
+            sums += often * belief.contribution(place, reward) / 2.0**20
+        out = within(cells, signs * belief.often * scale * ~inside, len(sums))
+        expected = belief._shape @ weights - belief._offset - out @ (rewards - taken)
+        assert sums == pytest.approx(expected, abs=1e-3)
+        noisy = sums + rng.laplace(0, 1 / 3, len(sums))
+        belief.learn(np.rint(noisy * 2.0**20).astype(np.int64), end)
+    assert kinds_of(belief) >= ({"level", "all"} if level else {"none"})
+    away = np.column_stack([np.ones(len(belief.played)), belief.played]) @ (belief._posterior()[0] - weights)
+    assert np.sqrt(np.average(away**2, weights=belief.often)) < 0.05
 
 
 @given(st.integers(0, 2**32), st.sampled_from(CELL_COUNTS))
@@ -128,7 +202,7 @@ def test_a_coordinate_that_is_the_same_everywhere_has_no_weight():
     points = np.random.default_rng(1).uniform(-1, 1, (500, 2)) * [1, 0]
     blocks = PhasedCells().features
     variances = blocks.beliefs(blocks(points))
-    same = slice(sum(blocks.sizes[:-2]), None)  # of the second alone, and of its product with the first
+    same = slice(sum(blocks.sizes[:-3]), -blocks.sizes[-1])  # of the second alone, and of the product
     assert (variances[:, same] == 0).all()
     assert (variances[:, : same.start] > 0).any(axis=0).all()
 
