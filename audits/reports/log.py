@@ -1,7 +1,7 @@
 """The log of a ledger: one line per entry, with who charged what, why, and how much."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import date
@@ -90,7 +90,7 @@ def log(url: str, chosen: LogFilter = EVERY) -> list[Line]:
         return lines
 
 
-def page(url: str, after: int | None, most: int = PAGE) -> list[Line]:
+def page(url: str, after: int | None, most: int = PAGE) -> Sequence[Mapping[str, Any]]:
     """Return the lines of up to `most` entries after `after` (None: the last); marks name the one before."""
     with closing(Store.open(url)) as store, store.reading() as rows:
         budget = budget_of(first_entry(rows))
