@@ -4,7 +4,7 @@ With the point the server shows a person μ(x), the posterior mean there, and a 
 earlier messages and of coins.  Their device answers by the channel for clip(y − μ, ±C)/C, by default in
 one bit.  For all μ and C the answer is drawn from the same table, so it is ε-DP for every
 history; C does not enter the privacy, only the noise, which is in units of C = min(B + R, R + k·sd(x)):
-the clip shrinks with what is not yet known, from B + R to about R.
+the clip shrinks with what is not yet known, to about R.
 
 The posterior takes an answer a for what it is: of d = f − μ it has E[a·d] = κ·var d for the linear update,
 where by Stein's lemma κ = P(|d + η| < C).  That falls with |η|, so κ is at least its value at |η| = R, the

@@ -10,9 +10,9 @@ are, m is ½, the level, or in a large phase what is expected of the point.  A p
 whatever their candidates are: Laplace noise of scale 1/ε is pure ε for the whole run (`in_one_sum`).
 
 What is believed is a mixture: linear, smooth, rough, of single coordinates, of all of these, of products of
-two, and of the side of its middle on which each coordinate lies.  All are priors of one linear model, whose
-likelihood under the released sums weighs them.  How many people are in a cell is not released: the public
-domain's number stands in, with an error that the model allows for.
+two, and, of up to four, of the side of its middle on which each lies.  All are priors of one linear model,
+whose likelihood under the released sums weighs them.  How many people are in a cell is not released: the
+public domain's number stands in, with an error that the model allows for.
 """
 
 from dataclasses import dataclass, replace
