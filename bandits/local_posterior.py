@@ -80,8 +80,8 @@ class ResidualPosterior(Choosy):
         deviation = max(sqrt(float(row @ row) + away**2), TINY)
         self._centre = asked.centre
         clip = asked.clip or 0.0
-        near, far = max(clip - self._noise, 0.0), clip + self._noise
-        self._share = (erf(near / (deviation * sqrt(2))) + erf(far / (deviation * sqrt(2)))) / 2
+        ends = clip - self._noise, clip + self._noise
+        self._share = sum(erf(end / (deviation * sqrt(2))) for end in ends) / 2
 
     def tell(self, point: int, value: float, variance: float | None) -> float:
         """Learn from one message about a point, which without a channel is the reward itself.

@@ -40,7 +40,7 @@ from mechanisms.shared import grid
 
 FIRST_PHASE: Final = 40  #: people of a phase
 SHORTEST_PHASE: Final = 8  #: people of a phase in a run of few
-LARGE_PHASE: Final = 100  #: people of a phase above whom rewards may be relative to their point's
+LARGE_PHASE: Final = 100  #: people; in phases of more, m may be what is expected of the point
 PHASE_GROWTH: Final = Fraction(1, 4)  #: of a phase over the people before it, where that is more
 CELL_COUNTS: Final = [(count, signed) for signed in (False, True) for count in (4, 8, 16, 32)]
 FEWEST_IN_CELL: Final = 3  #: people, on average
@@ -50,8 +50,8 @@ CLUSTERINGS: Final = 6  #: steps of Lloyd's algorithm
 PRIOR_SPREAD: Final = 0.2  #: of rewards over points, before anything is learned
 LEVEL_SPREAD: Final = 0.25  #: of their level about ½
 MISFIT: Final = 0.4  #: deviation of the people in a cell about the public domain's number, as a share of it
-CROWDING: Final = 1.0  #: the same, for what is expected of their rewards and not taken off
-LEAST_VARIANCE: Final = 0.01  #: of a reward
+CROWDING: Final = 1.0  #: the same, for the part of their expected rewards that m leaves
+LEAST_VARIANCE: Final = 0.01  #: of a reward about its expectation
 FIRST_SPREAD: Final = (
     0.5  #: the first draws of a long run spread by this much of the belief's, the last by none
 )
@@ -63,7 +63,7 @@ AXIS_LENGTH: Final = 0.7  #: of features of one coordinate
 DICTIONARY: Final = 96  #: points that features are made of
 KNOTS: Final = 24  #: points on an axis that features of a coordinate are made of
 MOST_AXES: Final = 5  #: coordinates of which each has a belief of its own
-MOST_SIDES: Final = 4  #: coordinates whose sides are told apart
+MOST_SIDES: Final = 4  #: coordinates, at most, whose signs are features
 
 
 @dataclass(frozen=True)
@@ -340,15 +340,15 @@ class CellsBelief:
         told = covariance[:, 1:] @ ((played.T * chances) @ played) @ covariance[1:, :]
         most, count = -1.0, people * chances
         level = np.where(np.arange(len(mean)) == 0, mean, 0.0)
-        expectations = [0 * mean, level, mean][: 3 if people > LARGE_PHASE else 2]
+        offered = [0 * mean, level, mean][: 3 if people > LARGE_PHASE else 2]
+        expectations = [(each, *expectation(whole @ each)) for each in offered]
         for number, signed in CELL_COUNTS:
             if number > max(people // FEWEST_IN_CELL, CELL_COUNTS[0][0]):
                 continue
             middles = clustered((played - centre) @ axes, chances, number, self._coins, signed=signed)
             cells = Clusters(centre, axes, middles, signed)
             of, signs = cells(played)
-            for expecting in expectations:
-                expected, scale = expectation(whole @ expecting)
+            for expecting, expected, scale in expectations:
                 weights = within(of, signs * count * scale, number)
                 shape, offset = weights @ whole, weights @ (expected - 0.5)
                 known = shape @ covariance @ shape.T

@@ -119,7 +119,7 @@ def show(url: str) -> Answer:
 
 
 def same_data(url: str) -> list[str]:
-    """Return readable ledgers beside this one whose data have the same name or declaration."""
+    """Return the other readable ledgers in its folder or database with its data's name or declaration."""
     where, found = address(url), list[str]()
     with Ledger.open(url) as ledger:
         own = {what: getattr(ledger.budget, what) for what in OF_DATA}
