@@ -104,7 +104,7 @@ class Tokens:
         if self._subject_of is not None and kind.lower() == "bearer" and secret.count(".") == 2:
             subject = self._subject_of(secret)
             name = canonical(subject)
-            unknown = f"the provider's subject {subject[1][:200]!r} is unknown here; see `dpaccount token add`"
+            unknown = f"the provider's subject {subject[1][:99]!r} is unknown here; see `dpaccount token add`"
         asked = (sha256(name),)
         with self._opened() as database:
             found = database.execute("SELECT * FROM tokens WHERE digest = ?", asked).fetchone()
