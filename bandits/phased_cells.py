@@ -1,18 +1,20 @@
 """Contextual bandit of pure ε: noisy sums of rewards by cells of what is uncertain, under several beliefs.
 
 A phase's people are shown the candidate that a draw from the belief likes best (Thompson 1933), whose spread
-fades over the run.  Before it begins, public coins cluster what it would play on decision sets of the public
-domain, in coordinates whose distances are those of the belief's covariance: points whose rewards are expected
-to be known together are in one cell.  Or in a signed one, to whose sum what lies on the other side of the
-middle adds the opposite.  Of several numbers of cells the one is taken whose sums are expected to tell most.
-At its end a phase releases one noisy sum for each cell, of ±(y − m) scaled into [−½, ½].  Chosen as cells
-are, m is ½, the level, or in a large phase what is expected of the point.  A person is in one cell, once,
-whatever their candidates are: Laplace noise of scale 1/ε is pure ε for the whole run (`in_one_sum`).
+fades over the run.  Before it begins, public coins cluster what it would play on public decision sets, in
+coordinates whose distances are those of the belief's covariance: points whose rewards are expected to be
+known together are in one cell.  Of several numbers of cells the one is taken whose sums are expected to tell
+most.  At its end a phase releases one noisy sum for each cell, of y − ½; or, if it is large or they are
+expected to tell more, two: ½ for everybody whose coin says that y is 1, and ½ for the others, so that it is
+known how many people are in the cell.  A person is in one sum, once, whatever their candidates are: Laplace
+noise of scale 1/ε is pure ε for the whole run (`in_one_sum`).
 
 What is believed is a mixture: linear, smooth, rough, of single coordinates, of all of these, of products of
 two, and, of up to four, of the side of its middle on which each lies.  All are priors of one linear model,
-whose likelihood under the released sums weighs them.  How many people are in a cell is not released: the
-public domain's number stands in, with an error that the model allows for.
+whose likelihood under the released sums weighs them.
+
+Who comes is not known either.  Public decision sets are of several kinds: points in the ball or in a cube,
+independent or alike in some coordinates, as a person's own are.  Released numbers of people weigh them.
 """
 
 from dataclasses import dataclass, replace
@@ -40,17 +42,19 @@ from mechanisms.shared import grid
 
 FIRST_PHASE: Final = 40  #: people of a phase
 SHORTEST_PHASE: Final = 8  #: people of a phase in a run of few
-LARGE_PHASE: Final = 100  #: people; in phases of more, m may be what is expected of the point
+LARGE_PHASE: Final = 100  #: people; phases of more count the people of each cell
 PHASE_GROWTH: Final = Fraction(1, 4)  #: of a phase over the people before it, where that is more
-CELL_COUNTS: Final = [(count, signed) for signed in (False, True) for count in (4, 8, 16, 32)]
+CELL_COUNTS: Final = (4, 8, 16, 32)
 FEWEST_IN_CELL: Final = 3  #: people, on average
-SIMULATED: Final = 300  #: people of the public domain
+SIMULATED: Final = 300  #: public decision sets
 CLUSTERED: Final = 8  #: directions of most uncertainty in which cells are made
 CLUSTERINGS: Final = 6  #: steps of Lloyd's algorithm
 PRIOR_SPREAD: Final = 0.2  #: of rewards over points, before anything is learned
 LEVEL_SPREAD: Final = 0.25  #: of their level about ½
-MISFIT: Final = 0.4  #: deviation of the people in a cell about the public domain's number, as a share of it
-CROWDING: Final = 1.0  #: the same, for the part of their expected rewards that m leaves
+MISFIT: Final = 0.4  #: deviation of what a cell's people are like about what is expected, as a share of it
+CROWDING: Final = 1.0  #: of the number of people in a cell, in the first phase
+CARRIED: Final = 0.3  #: share of what earlier phases tell of this number that holds for other cells
+MOST_CROWDED: Final = 5.0  #: times as many as expected, or as few, that one phase is believed
 LEAST_VARIANCE: Final = 0.01  #: of a reward about its expectation
 FIRST_SPREAD: Final = (
     0.5  #: the first draws of a long run spread by this much of the belief's, the last by none
@@ -63,6 +67,7 @@ AXIS_LENGTH: Final = 0.7  #: of features of one coordinate
 DICTIONARY: Final = 96  #: points that features are made of
 KNOTS: Final = 24  #: points on an axis that features of a coordinate are made of
 MOST_AXES: Final = 5  #: coordinates of which each has a belief of its own
+FEW_AXES: Final = 3  #: coordinates, at most, of whose products and sides beliefs count twice
 MOST_SIDES: Final = 4  #: coordinates, at most, whose signs are features
 
 
@@ -110,7 +115,7 @@ class PhasedCells(contextual.OwnCandidates):
 
     def proof(self, delta: Fraction) -> Theorem:
         """One clipped number a person, in one sum, whichever; own actions read the sums: billboard."""
-        return in_one_sum(name_of(self), len(self.ends) * CELL_COUNTS[-1][0], self.epsilon, delta)
+        return in_one_sum(name_of(self), len(self.ends) * 2 * CELL_COUNTS[-1], self.epsilon, delta)
 
     def course(self, noise: Noise, coins: int) -> Course:
         """Return a run that serves people one by one."""
@@ -172,10 +177,12 @@ class FeatureBlocks:
         if 1 < d <= MOST_AXES:
             shares += [[0.1, 0, 0.3, 0.3, *np.multiply(0.3, all_axes)]]
             shares += [[0, 0, 0, 0, *axis] for axis in np.eye(d)]
+        # what single coordinates say hides what products do; of many, few products matter
+        often = 2 if d <= FEW_AXES else 1
         if d > 1:
-            shares = [[*each, 0] for each in shares] + [[0.2, 0, 0, 0, *none, 0.8]]
+            shares = [[*each, 0] for each in shares] + often * [[0.2, 0, 0, 0, *none, 0.8]]
         if 1 < d <= MOST_SIDES:
-            shares = [[*each, 0] for each in shares] + [[0.1, 0, 0, 0, *none, 0, 0.9]]
+            shares = [[*each, 0] for each in shares] + often * [[0.1, 0, 0, 0, *none, 0, 0.9]]
         starts = np.cumsum([0, *self.sizes[:-1]])
         power = np.add.reduceat(features.var(axis=0), starts)
         power = np.where(power > 1e-9, power, np.inf)  # what is the same everywhere explains nothing
@@ -203,33 +210,36 @@ def _leading(kernel: str, length: float, dictionary: Floats, points: Floats, siz
 
 @lru_cache(maxsize=8)
 def _public_people(of: contextual.PublicMap, candidates: int) -> Floats:
-    points = of.points(np.random.default_rng([contextual.PUBLIC_COINS, 4]), SIMULATED * candidates)
-    features = _blocks(of)(points).reshape(SIMULATED, candidates, -1)
+    rng, shape = np.random.default_rng([contextual.PUBLIC_COINS, 4]), (SIMULATED, candidates, of.dimension)
+    points = of.points(rng, SIMULATED * candidates).reshape(SIMULATED, candidates, -1)
+    if of.offered is None:
+        box = rng.uniform(-1, 1, shape) * RADIUS / np.sqrt(of.dimension)
+        points = np.where(rng.random((SIMULATED, 1, 1)) < 0.5, box, points)
+        own = (rng.random((SIMULATED, 1, of.dimension)) < 0.5) & (rng.random((SIMULATED, 1, 1)) < 0.5)
+        points = np.where(own & ~own.all(axis=2, keepdims=True), points[:, :1], points)
+        far = np.linalg.norm(points, axis=2, keepdims=True)
+        points = points * np.minimum(1, RADIUS / np.maximum(far, RADIUS / 2))
+    features = _blocks(of)(points)
     features.setflags(write=False)  # it is shared
     return features
 
 
 @dataclass(frozen=True)
-class Clusters:
-    """Cells of features about a centre, in clustered coordinates; `signed`: of lines through the centre."""
+class Cells:
+    """Cells of features about a centre, in clustered coordinates."""
 
     centre: Floats
     axes: Floats  #: [size, directions]
     middles: Floats  #: [cells, directions]
-    signed: bool
 
-    def __call__(self, features: Floats) -> tuple[Integers, Integers]:
-        """Return the cell of each row of features, and 1 or −1, by which what it adds is multiplied."""
-        return nearest((features - self.centre) @ self.axes, self.middles, signed=self.signed)
+    def __call__(self, features: Floats) -> Integers:
+        """Return the cell of each row of features."""
+        return nearest((features - self.centre) @ self.axes, self.middles)
 
 
-def nearest(at: Floats, middles: Floats, *, signed: bool) -> tuple[Integers, Integers]:
-    """Return the nearest middle of each row, and its sign; of signed ones, the line of least angle."""
-    inner = at @ middles.T
-    if signed:
-        of = np.abs(inner).argmax(axis=1)
-        return of, np.where(inner[np.arange(len(of)), of] < 0, -1, 1)
-    return ((middles**2).sum(axis=1) / 2 - inner).argmin(axis=1), np.ones(len(at), dtype=np.int64)
+def nearest(at: Floats, middles: Floats) -> Integers:
+    """Return the nearest middle of each row."""
+    return ((middles**2).sum(axis=1) / 2 - at @ middles.T).argmin(axis=1)
 
 
 def within(of: Integers, weights: Floats, count: int) -> Floats:
@@ -237,25 +247,52 @@ def within(of: Integers, weights: Floats, count: int) -> Floats:
     return np.where(np.arange(count)[:, None] == of, weights, 0.0)
 
 
-def clustered(at: Floats, chances: Floats, count: int, rng: np.random.Generator, *, signed: bool) -> Floats:
-    """Return `count` middles [count, directions] by Lloyd's algorithm; of signed ones, of norm 1."""
-    weights = chances
-    if signed:
-        lengths = np.maximum(np.linalg.norm(at, axis=1), 1e-12)
-        at, weights = at / lengths[:, None], chances * lengths**2
-    middles = at[rng.choice(len(at), count, replace=False, p=weights / weights.sum())]
+def clustered(at: Floats, chances: Floats, count: int, rng: np.random.Generator) -> Floats:
+    """Return `count` middles [count, directions] by Lloyd's algorithm."""
+    middles = at[rng.choice(len(at), count, replace=False, p=chances)]
     for _ in range(CLUSTERINGS):
-        of, signs = nearest(at, middles, signed=signed)
-        sums = within(of, signs * weights, count) @ at
-        norms = np.linalg.norm(sums, axis=1) if signed else np.bincount(of, weights, count)
-        middles = np.where(norms[:, None] > 0, sums / np.maximum(norms, 1e-300)[:, None], middles)
+        weights = within(nearest(at, middles), chances, count)
+        whole = weights.sum(axis=1, keepdims=True)
+        middles = np.where(whole > 0, weights @ at / np.maximum(whole, 1e-300), middles)
     return middles
 
 
-def expectation(above: Floats) -> tuple[Floats, Floats]:
-    """Return m in [0, 1], from what is expected above ½, and what scales y − m into [−½, ½]."""
-    expected = np.clip(0.5 + above, 0.0, 1.0)
-    return expected, 0.5 / np.maximum(expected, 1 - expected)
+@dataclass(frozen=True)
+class Design:
+    """What a phase releases of its cells, and what that is expected to tell of the weights.
+
+    With `counted`, a cell has two sums: of those whose reward is 1 by their coin, and of the others.
+    """
+
+    cells: Cells
+    of: Integers  #: cells of what is expected to be played
+    counted: bool
+    shape: Floats  #: [cells, size]: Σ(1, φ) expected
+    variance: Floats  #: of a reward, by cell
+    known: Floats  #: precision of a cell's share of people, relative to what is expected
+    noise: float  #: variance of a released number
+
+    @property
+    def people(self) -> Floats:
+        """Return how many people are expected in each cell."""
+        return np.maximum(self.shape[:, 0], 1e-6)
+
+    @property
+    def precision(self) -> Floats:
+        """Return that of the number of people in a cell, as a share of what is expected, before."""
+        return 1 / (1 / self.known + 1 / self.people)
+
+    @property
+    def measured(self) -> Floats:
+        """Return that of 2(A + B), the released number of people, relative to what is expected."""
+        return self.counted * self.people**2 / (8 * self.noise)
+
+    def error(self, mean: Floats, covariance: Floats, crowd: Floats) -> Floats:
+        """Return the variance of Σ(y − ½) by cell beyond the weights', for `crowd` times the people."""
+        unsure, shape = 1 / (self.precision + self.measured), self.shape
+        spread = np.einsum("cf,fg,cg->c", shape, covariance, shape)
+        of_shape = crowd**2 * MISFIT**2 * spread + unsure * (shape @ mean) ** 2
+        return (1 + self.counted) * self.noise + crowd * self.people * self.variance + of_shape
 
 
 class CellsBelief:
@@ -266,13 +303,14 @@ class CellsBelief:
 
     def __init__(self, subject: PhasedCells, coins: int) -> None:
         self._subject, self._public = subject, _public_people(subject.domain_of, subject.candidates)
-        self._coins = np.random.default_rng([coins, 1])  # apart from ties
+        # apart from ties, and from each other
+        self._coins, self._slots = (np.random.default_rng([coins, part]) for part in (1, 2))
         variances = subject.features.beliefs(self._public.reshape(-1, self._public.shape[-1]))
         self._roots = np.sqrt(np.insert(variances, 0, LEVEL_SPREAD**2, axis=1))
         self._observed = LinearPosterior(self._roots.shape[1])
-        self._noise = 2 / float(subject.epsilon) ** 2
         self._long = min(float(subject.epsilon) ** 2 * subject.rounds / LONG_RUN, 1.0)
-        self.phases, self._before = 0, 0
+        self._chances: Floats = np.full(SIMULATED, 1 / SIMULATED)  #: of public decision sets
+        self.phases, self._before, self._counted = 0, 0, 0
         self._begin()
 
     def scores(self, candidates: Floats) -> Floats:
@@ -280,19 +318,35 @@ class CellsBelief:
         return candidates @ self._drawn
 
     def contribution(self, features: Floats, reward: float | None) -> Integers:
-        """Return ± the scaled y − m in grid units, in the cell of what was played; no answer adds zero."""
-        added = np.zeros(len(self._cells.middles), dtype=np.int64)
+        """Return y − ½ in grid units in the cell of what was played, or ½ in one of its two sums.
+
+        No answer adds zero.
+        """
+        design, coin = self._design, self._slots.random()  # of the slot: nobody's data move another's
+        count = len(design.shape)
+        added = np.zeros(count * (1 + design.counted), dtype=np.int64)
         if reward is not None and not np.isnan(reward):
-            cell, sign = self._cells(features[None, :])
-            expected, scale = expectation(np.append(1.0, features)[None, :] @ self._expecting)
-            residual = scale * (np.clip(reward, 0, 1) - expected)
-            added[cell] = sign * grid.clipped(residual, -HALF, HALF, CONTRIBUTION_BITS)
+            place, unit = int(design.cells(features[None, :])[0]), np.clip(reward, 0, 1)
+            if design.counted:
+                place, unit = place + count * int(coin >= unit), np.ones(())
+            added[place] = grid.clipped(unit - 0.5, -HALF, HALF, CONTRIBUTION_BITS)
         return added
 
     def learn(self, released: Integers, people: int) -> None:
         """Take in a phase's noisy sums by cell, and begin the next phase."""
-        told = released / 2.0**CONTRIBUTION_BITS + self._offset
-        self._observed.learn(self._shape, np.diag(self._error), told)
+        design, sums = self._design, released / 2.0**CONTRIBUTION_BITS
+        crowd = np.ones(len(design.shape))
+        if design.counted:
+            ones, others = np.split(sums, 2)
+            sums, share = ones - others, 2 * (ones + others) / design.people
+            self._counted += people - self._before
+            crowd = believed(design.precision, design.measured, share)
+            told = believed(design.known, 1 / (1 / design.people + 1 / design.measured), share)
+            played = np.split(told[design.of], 2)
+            self._chances = self._chances * ((1 - self.uniform) * played[0] + self.uniform * played[1])
+            self._chances /= self._chances.sum()
+        error = design.error(*self._believed, crowd)
+        self._observed.learn(crowd[:, None] * design.shape, np.diag(error), sums)
         self.phases, self._before = self.phases + 1, people
         self._begin()
 
@@ -314,7 +368,7 @@ class CellsBelief:
     def _begin(self) -> None:
         """Draw the phase's policy, and make its cells, by public coins and what was released before."""
         subject = self._subject
-        mean, covariance = self._posterior()
+        mean, covariance = self._believed = self._posterior()
         values, axes = settled_eigh(covariance[1:, 1:])
         axes = axes * np.sqrt(np.maximum(values, 0.0))
         # Exploration at the end pays off for nobody; nor does it in a run too short to use what it shows.
@@ -326,37 +380,39 @@ class CellsBelief:
         best = self._public[np.arange(SIMULATED), np.argmax(self._public @ self._drawn, axis=1)]
         # Public candidates are in random order, so that the first one's is a choice at random.
         played = np.concatenate([best, self._public[:, 0]])
-        chances = np.repeat([1 - self.uniform, self.uniform], SIMULATED) / SIMULATED
+        chances = np.concatenate([(1 - self.uniform) * self._chances, self.uniform * self._chances])
         people = next((end for end in subject.ends if end > self._before), 0) - self._before
         if people > 0:
-            self._partition(played, chances, people, mean, covariance, axes[:, :CLUSTERED])
+            self._partition(played, chances, people, axes[:, :CLUSTERED])
 
-    def _partition(
-        self, played: Floats, chances: Floats, people: int, mean: Floats, covariance: Floats, axes: Floats
-    ) -> None:
+    def _partition(self, played: Floats, chances: Floats, people: int, axes: Floats) -> None:
         """Choose the cells whose sums are expected to take most from the variance of what is played."""
-        centre = chances @ played
+        mean, covariance = self._believed
+        centre, most, noise = chances @ played, -1.0, 2 / float(self._subject.epsilon) ** 2
         whole = np.column_stack([np.ones(len(played)), played])
         told = covariance[:, 1:] @ ((played.T * chances) @ played) @ covariance[1:, :]
-        most, count = -1.0, people * chances
-        level = np.where(np.arange(len(mean)) == 0, mean, 0.0)
-        offered = [0 * mean, level, mean][: 3 if people > LARGE_PHASE else 2]
-        expectations = [(each, *expectation(whole @ each)) for each in offered]
-        for number, signed in CELL_COUNTS:
-            if number > max(people // FEWEST_IN_CELL, CELL_COUNTS[0][0]):
-                continue
-            middles = clustered((played - centre) @ axes, chances, number, self._coins, signed=signed)
-            cells = Clusters(centre, axes, middles, signed)
-            of, signs = cells(played)
-            for expecting, expected, scale in expectations:
-                weights = within(of, signs * count * scale, number)
-                shape, offset = weights @ whole, weights @ (expected - 0.5)
-                known = shape @ covariance @ shape.T
-                # what the number of people in a cell, which is not known, does to its sum
-                misfit = MISFIT**2 * np.diag(known) + CROWDING**2 * (shape @ mean - offset) ** 2
-                spread = scale**2 * np.maximum(expected * (1 - expected), LEAST_VARIANCE)
-                error = self._noise + np.bincount(of, count * spread, number) + misfit
-                gain = float(np.trace(np.linalg.solve(known + np.diag(error), shape @ told @ shape.T)))
-                if gain > most:
-                    most, self._cells, self._expecting = gain, cells, expecting
-                    self._shape, self._offset, self._error = shape, offset, error
+        expected = np.clip(0.5 + whole @ mean, 0, 1)
+        spread = np.maximum(expected * (1 - expected), LEAST_VARIANCE)
+        for count in CELL_COUNTS:
+            if count > max(people // FEWEST_IN_CELL, CELL_COUNTS[0]):
+                break
+            cells = Cells(centre, axes, clustered((played - centre) @ axes, chances, count, self._coins))
+            of = cells(played)
+            weights = within(of, people * chances, count)
+            shape = weights @ whole
+            inside = np.maximum(shape[:, 0], 1e-6)
+            known = CROWDING**-2 + CARRIED * inside * self._counted / people
+            for counted in (True,) if people > LARGE_PHASE else (False, True):
+                design = Design(cells, of, counted, shape, weights @ spread / inside, known, noise)
+                error = np.diag(design.error(mean, covariance, np.ones(count)))
+                taken = np.linalg.solve(shape @ covariance @ shape.T + error, shape @ told @ shape.T)
+                if np.trace(taken) > most:
+                    most, self._design = float(np.trace(taken)), design
+
+
+def believed(prior: Floats, precision: Floats, share: Floats) -> Floats:
+    """Return how many times the people that were expected are believed, of precision `prior` about 1.
+
+    `share` is how many times were released, with this `precision`.
+    """
+    return np.clip((prior + precision * share) / (prior + precision), 1 / MOST_CROWDED, MOST_CROWDED)

@@ -1,6 +1,6 @@
 """Sums by cell: what a person moves, which cell they are in, what is believed, and how well it serves."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -20,7 +20,6 @@ from bandits.phased_cells import (
     CellsBelief,
     PhasedCells,
     clustered,
-    expectation,
     nearest,
     within,
 )
@@ -63,31 +62,26 @@ def test_a_person_moves_all_sums_by_at_most_one_together_whatever_the_record():
 
 
 class SeenBelief(CellsBelief):
-    """Keeps which points a phase is expected to play, and how often; and what was taken off before."""
+    """Keeps which points a phase is expected to play, and how often; and how phases released."""
 
-    def _partition(self, played, chances, people, *rest):
-        self.taken = [*getattr(self, "taken", []), getattr(self, "_expecting", np.zeros(1))]
-        super()._partition(played, chances, people, *rest)
+    def _partition(self, played, chances, people, axes):
+        super()._partition(played, chances, people, axes)
         self.played, self.often = played, chances * people
-
-
-def kinds_of(belief):
-    """Return what phases took off: nothing, the level, or what was expected of the point."""
-    return {("all" if each[1:].any() else "level") if each.any() else "none" for each in belief.taken}
+        self.counted = [*getattr(self, "counted", []), self._design.counted]
 
 
 @pytest.mark.slow
-def test_a_person_of_a_large_phase_moves_all_sums_by_at_most_one_whatever_is_taken_off(monkeypatch):
+def test_a_person_moves_all_sums_by_at_most_one_where_people_are_counted(monkeypatch):
     seen = []
     monkeypatch.setattr(
         phased_cells, "CellsBelief", lambda *given: seen.append(SeenBelief(*given)) or seen[-1]
     )
-    large = PhasedCells(rounds=1500, candidates=3, epsilon=Fraction(20))
+    large = PhasedCells(rounds=1500, candidates=3, epsilon=Fraction(1, 2))
     furthest, theorem, domain = 0.0, large.proof(Fraction(0)), large.domain()
     data = people(large, 1)
     data[:, -3:] = (data[:, 0:6:2] > 0.5) * 0.9  # structure, far from ½
     run = record(large, domain.clamped(data), rehearse(theorem, Rehearsal(1)), 1)
-    assert kinds_of(seen[0]) >= {"none", "all"}
+    assert set(seen[0].counted) == {False, True}
     rng = np.random.default_rng(7)
     for unit in range(600, 1500, 60):
         other = data.copy()
@@ -100,62 +94,80 @@ def test_a_person_of_a_large_phase_moves_all_sums_by_at_most_one_whatever_is_tak
 
 @pytest.mark.slow
 @looped("level", [-0.38, 0.0, 0.3])
-def test_what_is_taken_off_is_put_back(level):
-    """On people as the public domain has them, sums without noise say of weights just what the belief takes."""
-    subject = PhasedCells(rounds=6000, candidates=5, epsilon=Fraction(3))
+def test_of_people_as_public_sets_are_sums_say_what_the_belief_takes(level):
+    subject = PhasedCells(rounds=6000, candidates=5)
     belief, rng = SeenBelief(subject, 3), np.random.default_rng(5)
     weights = np.append(level, rng.normal(size=belief._roots.shape[1] - 1) * belief._roots[1, 1:] * 0.2)
     for end in subject.ends[:-1]:
-        of_all = np.column_stack([np.ones(len(belief.played)), belief.played])
-        rewards = 0.5 + of_all @ weights
-        inside = (rewards >= 0) & (rewards <= 1)
-        # rewards that are clipped are no longer linear: their points are left out on both sides
-        sums = np.zeros(len(belief._offset))
-        cells, signs = belief._cells(belief.played)
-        taken, scale = expectation(of_all @ belief._expecting)
-        for place, often, reward in zip(
-            belief.played[inside], belief.often[inside], rewards[inside], strict=True
-        ):
-            sums += often * belief.contribution(place, reward) / 2.0**20
-        out = within(cells, signs * belief.often * scale * ~inside, len(sums))
-        expected = belief._shape @ weights - belief._offset - out @ (rewards - taken)
-        assert sums == pytest.approx(expected, abs=1e-3)
-        noisy = sums + rng.laplace(0, 1 / 3, len(sums))
+        design, of_all = belief._design, np.column_stack([np.ones(len(belief.played)), belief.played])
+        residuals = of_all @ weights
+        inside = within(design.of, belief.often, len(design.shape))
+        assert inside @ residuals == pytest.approx(design.shape @ weights)
+        assert inside.sum(axis=1) == pytest.approx(design.people, abs=1e-5)
+        sums = inside @ residuals
+        if design.counted:
+            sums = np.concatenate([inside @ (0.5 + residuals), inside @ (0.5 - residuals)]) / 2
+        noisy = sums + rng.laplace(0, 1, len(sums))
         belief.learn(np.rint(noisy * 2.0**20).astype(np.int64), end)
-    assert kinds_of(belief) >= ({"level", "all"} if level else {"none"})
+    assert set(belief.counted) == {False, True}
     away = np.column_stack([np.ones(len(belief.played)), belief.played]) @ (belief._posterior()[0] - weights)
-    assert np.sqrt(np.average(away**2, weights=belief.often)) < 0.05
+    assert np.sqrt(np.average(away**2, weights=belief.often)) < 0.06
+
+
+def test_released_numbers_of_people_weigh_the_public_decision_sets():
+    """Everybody's first coordinate is positive, whatever they play: sets of such points gain weight."""
+    subject = PhasedCells(rounds=3000, candidates=4)
+    belief = SeenBelief(subject, 1)
+    right = (belief._public[:, :, 0] > 0).mean(axis=1)  # features begin with the coordinates
+    before = belief._chances @ right
+    for end in subject.ends[:-1]:
+        design = belief._design
+        often = belief.often * (belief.played[:, 0] > 0)
+        inside = within(design.of, often * belief.often.sum() / often.sum(), len(design.shape)).sum(axis=1)
+        sums = np.tile(inside / 4, 2) if design.counted else 0 * inside
+        belief.learn(np.rint(sums * 2.0**20).astype(np.int64), end)
+    assert before == pytest.approx(0.5, abs=0.05)
+    assert belief._chances @ right > 0.65
+
+
+@given(st.floats(0, 1))
+def test_counted_rewards_are_halves_in_one_of_two_sums_by_a_coin_of_the_slot(reward):
+    belief = CellsBelief(PhasedCells(rounds=2000, candidates=3), 1)
+    belief._design = replace(belief._design, counted=True)
+    cells, sums = len(belief._design.shape), np.zeros(2 * len(belief._design.shape))
+    for _ in range(300):
+        added = belief.contribution(belief._public[0, 0], reward)
+        assert sorted(np.abs(added))[-2:] == [0, 2**19]
+        sums += added
+    assert sums.sum() == 300 * 2**19
+    # five standard errors, at most 7e-7 a side; hypothesis tries a hundred rewards
+    assert abs(sums[:cells].sum() / sums.sum() - reward) <= 5 * np.sqrt(reward * (1 - reward) / 300) + 0.02
+    assert not belief.contribution(belief._public[0, 0], None).any()
 
 
 @given(st.integers(0, 2**32), st.sampled_from(CELL_COUNTS))
-def test_everybody_is_in_one_cell_the_nearest_and_a_mirror_image_is_in_the_same_signed_one(seed, kind):
-    count, signed = kind
+def test_everybody_is_in_one_cell_the_nearest(seed, count):
     rng = np.random.default_rng(seed)
     at = rng.normal(size=(50, 3))
-    middles = clustered(at, np.full(50, 1 / 50), count, rng, signed=signed)
-    of, signs = nearest(at, middles, signed=signed)
+    middles = clustered(at, np.full(50, 1 / 50), count, rng)
+    of = nearest(at, middles)
     apart = np.linalg.norm(at[:, None] - middles, axis=2)
-    if signed:
-        units = at / np.linalg.norm(at, axis=1, keepdims=True)
-        assert np.allclose(np.linalg.norm(middles, axis=1), 1)
-        apart = np.minimum(*(np.linalg.norm(units[:, None] - s * middles, axis=2) for s in (1, -1)))
-        mirrored, turned = nearest(-at, middles, signed=True)
-        assert ((mirrored == of) & (turned == -signs)).all()
     assert np.allclose(apart[np.arange(50), of], apart.min(axis=1))
-    assert set(signs) <= {-1, 1}
 
 
 def test_what_is_believed_is_the_mixture_of_posteriors_weighed_by_likelihood():
     """Against every prior's normal law of the released sums and the weights, conditioned in one piece."""
     subject = PhasedCells(rounds=200, candidates=4, dimension=1)
     belief, rng = CellsBelief(subject, 1), np.random.default_rng(2)
-    shapes, errors, seen = [], [], []
+    observations, learn = [], belief._observed.learn
+    belief._observed.learn = lambda *given: observations.append(given) or learn(*given)
     for end in subject.ends[:3]:
-        shapes.append(belief._shape)
-        errors.append(belief._error)
-        seen.append(rng.normal(0, 5, len(belief._error)))
-        belief.learn(np.round(seen[-1] * 2**20), end)
-    shape, error, sums = np.vstack(shapes), np.concatenate(errors), np.concatenate(seen)
+        released = rng.normal(0, 5, len(belief._design.shape) * (1 + belief._design.counted))
+        belief.learn(np.round(released * 2**20), end)
+    shape, sums = (
+        np.concatenate(each) for each in (list(zip(*observations, strict=True))[i] for i in (0, 2))
+    )
+    error = np.concatenate([np.diag(each) for _, each, _ in observations])
     means, logs = [], []
     for root in belief._roots:
         prior = np.diag(root**2)
