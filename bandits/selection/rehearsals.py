@@ -3,7 +3,8 @@
 The choice reads the privacy asked for, the horizon and what is private; never data.  Worlds are drawn by
 public laws, or from the public prior of a surface, and rehearsals have the noise that the proof demands.
 Subjects that are behind by more than three standard errors of paired differences leave the race, and so does
-the worse half of each stage: subjects that are close to each other would take most of its time.
+the worse half of each stage: subjects close to each other would take most of its time.  Of those left at
+the end, one of pure ε wins if it is behind by one standard error at most: its promise is stronger.
 """
 
 from collections.abc import Callable, Sequence
@@ -66,6 +67,7 @@ class Runner:
     subject: str
     parameters: dict[str, Value]
     play: Play
+    pure: bool = False  #: whether it meets ε at a δ of 0
 
     @property
     def label(self) -> str:
@@ -187,7 +189,9 @@ def race(runners: Sequence[Runner], looks: tuple[int, ...] | None = None) -> Sel
         left = [runner for runner in left if not _behind(np.array(regrets[runner.label]) - best)]
         if len(left) == 1:
             break
-    winner = min(left, key=mean_of)
+    best = np.array(regrets[min(left, key=mean_of).label])
+    close = [each for each in left if not _behind(np.array(regrets[each.label]) - best, 1)]
+    winner = min(close, key=lambda each: (not each.pure, mean_of(each)))
     listed = ", ".join(
         f"{label} {np.mean(each):.4g} ± {np.std(each, ddof=1) / sqrt(len(each)):.2g}"
         for label, each in sorted(regrets.items(), key=lambda item: float(np.mean(item[1])))
@@ -201,10 +205,10 @@ def played(play: Callable[[int], Any], seeds: range) -> Floats:
     return np.array([play(seed) for seed in seeds])
 
 
-def _behind(differences: Floats) -> bool:
-    """Return whether paired regrets are above the leader's by more than three standard errors."""
+def _behind(differences: Floats, errors: int = 3) -> bool:
+    """Return whether paired regrets are above the leader's by more than some standard `errors`."""
     error = float(np.std(differences, ddof=1)) / sqrt(len(differences))
-    return float(np.mean(differences)) > 3 * error
+    return float(np.mean(differences)) > errors * error
 
 
 def noise_of(subject: Any, seed: int) -> Noise:
@@ -268,7 +272,7 @@ def _contextual(
         ("phased-cells", PhasedCells, {}),
     ]
     return [
-        Runner(name, parameters, partial(_on_people, kind(**common, **parameters), laws))
+        Runner(name, parameters, partial(_on_people, kind(**common, **parameters), laws), kind is PhasedCells)
         for name, kind, parameters in kinds
     ]
 

@@ -290,6 +290,14 @@ def test_subjects_rehearse_until_one_is_ahead():
     rehearsals.race([rehearsals.Runner("a", {}, even), rehearsals.Runner("b", {}, lambda s: 1 - even(s))])
 
 
+@pytest.mark.parametrize(("behind", "winner"), [(0.0, "pure"), (0.1, "pure"), (0.3, "least")])
+def test_of_bandits_that_rehearsals_cannot_tell_apart_the_one_of_pure_epsilon_wins(behind, winner):
+    """Differences are `behind` ± 1, ± .1 in the mean of 96."""
+    least = rehearsals.Runner("least", {}, lambda seed: 5.0)
+    pure = rehearsals.Runner("pure", {}, lambda seed: 5 + 0.9 * behind + (-1) ** seed, pure=True)
+    assert rehearsals.race([least, pure]).subject == winner
+
+
 def test_a_race_of_equals_halves_its_field_and_tells_how_far_it_is():
     """Nobody is surely ahead: the worse half of twelve leaves, then all but three, and the best one wins."""
     played, told = dict.fromkeys(range(12), 0), []
