@@ -210,6 +210,10 @@ def _leading(kernel: str, length: float, dictionary: Floats, points: Floats, siz
 
 @lru_cache(maxsize=8)
 def _public_people(of: contextual.PublicMap, candidates: int) -> Floats:
+    """Return features of decision sets; in half of them, about half of the coordinates are the same for all.
+
+    Without a space they lie in the ball, or in the largest cube inside, as often.
+    """
     rng, shape = np.random.default_rng([contextual.PUBLIC_COINS, 4]), (SIMULATED, candidates, of.dimension)
     points = of.points(rng, SIMULATED * candidates).reshape(SIMULATED, candidates, -1)
     if of.offered is None:
@@ -225,7 +229,7 @@ def _public_people(of: contextual.PublicMap, candidates: int) -> Floats:
 
 
 @dataclass(frozen=True)
-class Cells:
+class PointCells:
     """Cells of features about a centre, in clustered coordinates."""
 
     centre: Floats
@@ -264,7 +268,7 @@ class Design:
     With `counted`, a cell has two sums: of those whose reward is 1 by their coin, and of the others.
     """
 
-    cells: Cells
+    cells: PointCells
     of: Integers  #: cells of what is expected to be played
     counted: bool
     shape: Floats  #: [cells, size]: Σ(1, φ) expected
@@ -396,7 +400,7 @@ class CellsBelief:
         for count in CELL_COUNTS:
             if count > max(people // FEWEST_IN_CELL, CELL_COUNTS[0]):
                 break
-            cells = Cells(centre, axes, clustered((played - centre) @ axes, chances, count, self._coins))
+            cells = PointCells(centre, axes, clustered((played - centre) @ axes, chances, count, self._coins))
             of = cells(played)
             weights = within(of, people * chances, count)
             shape = weights @ whole

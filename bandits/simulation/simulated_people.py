@@ -77,11 +77,13 @@ class WorldLaw:
 
     `kernel`: of a Gaussian process with `lengthscale` in the ball of radius 2; ``linear``; ``unrelated`` for
     points that say nothing of each other; ``one coordinate``, by Matérn 3/2; ``paper``: that of `People`.
+    With `uneven`, candidates x come in proportion to exp(v·x), v of length 1, where no space says how.
     """
 
     kernel: str = PAPER
     lengthscale: float = 1.0
     base: float = 0.5
+    uneven: bool = False
 
     def __post_init__(self) -> None:
         one_of("kernel", self.kernel, (PAPER, LINEAR, UNRELATED, ONE_AXIS, *kernels.POINT_KERNELS))
@@ -90,7 +92,8 @@ class WorldLaw:
 
     def __str__(self) -> str:
         length = f" {self.lengthscale:g}" if self.kernel in kernels.POINT_KERNELS else ""
-        return self.kernel + ("" if self.kernel == PAPER else f"{length} about {self.base:g}")
+        uneven = " uneven" if self.uneven else ""
+        return self.kernel + ("" if self.kernel == PAPER else f"{length} about {self.base:g}{uneven}")
 
     def means(self, points: Floats, rng: np.random.Generator) -> Floats:
         """Return the chances at public points [n, d]."""
@@ -115,7 +118,11 @@ class WorldLaw:
         pool, value, state = _drawn_world(self, dimension, seed, space)
         rng = np.random.default_rng()
         rng.bit_generator.state = state
-        if space is None:
+        if space is None and self.uneven:
+            towards = rng.normal(size=dimension)
+            often = np.exp(pool @ towards / np.linalg.norm(towards))
+            chosen = rng.choice(POOL, (rounds, candidates), p=often / often.sum())
+        elif space is None:
             chosen = rng.integers(0, POOL, (rounds, candidates))
         else:
             chosen = np.tile(np.arange(candidates) % len(pool), (rounds, 1))

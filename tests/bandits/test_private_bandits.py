@@ -290,12 +290,21 @@ def test_subjects_rehearse_until_one_is_ahead():
     rehearsals.race([rehearsals.Runner("a", {}, even), rehearsals.Runner("b", {}, lambda s: 1 - even(s))])
 
 
+def test_uneven_worlds_offer_what_lies_one_way_more_often():
+    even, uneven = (WorldLaw("matern-3/2", 1.0, uneven=each).people(2000, 5, 2, 7) for each in (False, True))
+    shift = [float(np.linalg.norm(each.points.mean(axis=(0, 1)))) for each in (even, uneven)]
+    assert shift[0] < 0.2
+    assert shift[1] > 0.6
+    assert "uneven" in str(WorldLaw("matern-3/2", 1.0, uneven=True))
+
+
 @pytest.mark.parametrize(("behind", "winner"), [(0.0, "pure"), (0.1, "pure"), (0.3, "least")])
 def test_of_bandits_that_rehearsals_cannot_tell_apart_the_one_of_pure_epsilon_wins(behind, winner):
     """Differences are `behind` ± 1, ± .1 in the mean of 96."""
     least = rehearsals.Runner("least", {}, lambda seed: 5.0)
     pure = rehearsals.Runner("pure", {}, lambda seed: 5 + 0.9 * behind + (-1) ** seed, pure=True)
-    assert rehearsals.race([least, pure]).subject == winner
+    worse = [rehearsals.Runner(f"worse {k}", {}, lambda seed, k=k: 6 + k + seed % 2) for k in range(9)]
+    assert rehearsals.race([least, *worse, pure]).subject == winner
 
 
 def test_a_race_of_equals_halves_its_field_and_tells_how_far_it_is():
