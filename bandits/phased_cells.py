@@ -4,17 +4,17 @@ A phase's people are shown the candidate that a draw from the belief likes best 
 fades over the run.  Before it begins, public coins cluster what it would play on public decision sets, in
 coordinates whose distances are those of the belief's covariance: points whose rewards are expected to be
 known together are in one cell.  Of several numbers of cells the one is taken whose sums are expected to tell
-most.  At its end a phase releases one noisy sum for each cell, of y − ½; or, if it is large or they are
-expected to tell more, two: ½ for everybody whose coin says that y is 1, and ½ for the others, so that it is
-known how many people are in the cell.  A person is in one sum, once, whatever their candidates are: Laplace
-noise of scale 1/ε is pure ε for the whole run (`in_one_sum`).
+most.  At its end a phase releases one noisy sum for each cell, of y − ½.  If it is large, or two sums are
+expected to tell more, it releases two: a public coin rounds y to 0 or 1, and a person adds ½ to the sum of
+the ones or to that of the zeros, which together estimate the number of people.  A person adds to one sum,
+once, regardless of their candidates: Laplace noise of scale 1/ε is pure ε for the whole run (`in_one_sum`).
 
 What is believed is a mixture: linear, smooth, rough, of single coordinates, of all of these, of products of
 two, and, of up to four, of the side of its middle on which each lies.  All are priors of one linear model,
 whose likelihood under the released sums weighs them.
 
-Who comes is not known either.  Public decision sets are of several kinds: points in the ball or in a cube,
-independent or alike in some coordinates, as a person's own are.  Released numbers of people weigh them.
+The distribution of decision sets is not known either.  Public ones are of several kinds: points in the ball
+or in a cube, independent or with coordinates in common.  Released numbers of people reweight them.
 """
 
 from dataclasses import dataclass, replace
@@ -51,10 +51,10 @@ CLUSTERED: Final = 8  #: directions of most uncertainty in which cells are made
 CLUSTERINGS: Final = 6  #: steps of Lloyd's algorithm
 PRIOR_SPREAD: Final = 0.2  #: of rewards over points, before anything is learned
 LEVEL_SPREAD: Final = 0.25  #: of their level about ½
-MISFIT: Final = 0.4  #: deviation of what a cell's people are like about what is expected, as a share of it
-CROWDING: Final = 1.0  #: of the number of people in a cell, in the first phase
-CARRIED: Final = 0.3  #: share of what earlier phases tell of this number that holds for other cells
-MOST_CROWDED: Final = 5.0  #: times as many as expected, or as few, that one phase is believed
+MISFIT: Final = 0.4  #: relative deviation of the mean features of a cell's people from the expected ones
+CROWDING: Final = 1.0  #: of their expected number from the true one, in the first phase
+CARRIED: Final = 0.3  #: share of what earlier phases tell of this number that holds for new cells
+MOST_CROWDED: Final = 5.0  #: most and, inverted, least ratio of actual to expected people
 LEAST_VARIANCE: Final = 0.01  #: of a reward about its expectation
 FIRST_SPREAD: Final = (
     0.5  #: the first draws of a long run spread by this much of the belief's, the last by none
@@ -265,15 +265,15 @@ def clustered(at: Floats, chances: Floats, count: int, rng: np.random.Generator)
 class Design:
     """What a phase releases of its cells, and what that is expected to tell of the weights.
 
-    With `counted`, a cell has two sums: of those whose reward is 1 by their coin, and of the others.
+    With `counted`, a cell has two sums: A of the rewards that are rounded to 1, and B of the others.
     """
 
     cells: PointCells
     of: Integers  #: cells of what is expected to be played
     counted: bool
     shape: Floats  #: [cells, size]: Σ(1, φ) expected
-    variance: Floats  #: of a reward, by cell
-    known: Floats  #: precision of a cell's share of people, relative to what is expected
+    spread: Floats  #: Σ of the variances of rewards expected in each cell
+    carried: float  #: precision that earlier phases leave, for each person expected in a cell
     noise: float  #: variance of a released number
 
     @property
@@ -282,21 +282,26 @@ class Design:
         return np.maximum(self.shape[:, 0], 1e-6)
 
     @property
+    def known(self) -> Floats:
+        """Return the precision of the expected number of people, relative to itself."""
+        return CROWDING**-2 + self.carried * self.people
+
+    @property
     def precision(self) -> Floats:
-        """Return that of the number of people in a cell, as a share of what is expected, before."""
+        """Return that of the actual number of people before it is released, relative to the expected one."""
         return 1 / (1 / self.known + 1 / self.people)
 
     @property
     def measured(self) -> Floats:
-        """Return that of 2(A + B), the released number of people, relative to what is expected."""
+        """Return that of 2(A + B), the released number of people, relative to the expected one."""
         return self.counted * self.people**2 / (8 * self.noise)
 
     def error(self, mean: Floats, covariance: Floats, crowd: Floats) -> Floats:
         """Return the variance of Σ(y − ½) by cell beyond the weights', for `crowd` times the people."""
         unsure, shape = 1 / (self.precision + self.measured), self.shape
-        spread = np.einsum("cf,fg,cg->c", shape, covariance, shape)
-        of_shape = crowd**2 * MISFIT**2 * spread + unsure * (shape @ mean) ** 2
-        return (1 + self.counted) * self.noise + crowd * self.people * self.variance + of_shape
+        prior = np.einsum("cf,fg,cg->c", shape, covariance, shape)
+        of_shape = crowd**2 * MISFIT**2 * prior + unsure * (shape @ mean) ** 2
+        return (1 + self.counted) * self.noise + crowd * self.spread + of_shape
 
 
 class CellsBelief:
@@ -326,7 +331,7 @@ class CellsBelief:
 
         No answer adds zero.
         """
-        design, coin = self._design, self._slots.random()  # of the slot: nobody's data move another's
+        design, coin = self._design, self._slots.random()  # one coin a slot, whatever anybody's data
         count = len(design.shape)
         added = np.zeros(count * (1 + design.counted), dtype=np.int64)
         if reward is not None and not np.isnan(reward):
@@ -344,8 +349,8 @@ class CellsBelief:
             ones, others = np.split(sums, 2)
             sums, share = ones - others, 2 * (ones + others) / design.people
             self._counted += people - self._before
-            crowd = believed(design.precision, design.measured, share)
-            told = believed(design.known, 1 / (1 / design.people + 1 / design.measured), share)
+            crowd = posterior_ratio(design.precision, design.measured, share)
+            told = posterior_ratio(design.known, 1 / (1 / design.people + 1 / design.measured), share)
             played = np.split(told[design.of], 2)
             self._chances = self._chances * ((1 - self.uniform) * played[0] + self.uniform * played[1])
             self._chances /= self._chances.sum()
@@ -397,6 +402,7 @@ class CellsBelief:
         told = covariance[:, 1:] @ ((played.T * chances) @ played) @ covariance[1:, :]
         expected = np.clip(0.5 + whole @ mean, 0, 1)
         spread = np.maximum(expected * (1 - expected), LEAST_VARIANCE)
+        carried = CARRIED * self._counted / people
         for count in CELL_COUNTS:
             if count > max(people // FEWEST_IN_CELL, CELL_COUNTS[0]):
                 break
@@ -404,19 +410,18 @@ class CellsBelief:
             of = cells(played)
             weights = within(of, people * chances, count)
             shape = weights @ whole
-            inside = np.maximum(shape[:, 0], 1e-6)
-            known = CROWDING**-2 + CARRIED * inside * self._counted / people
+            prior, useful = shape @ covariance @ shape.T, shape @ told @ shape.T
             for counted in (True,) if people > LARGE_PHASE else (False, True):
-                design = Design(cells, of, counted, shape, weights @ spread / inside, known, noise)
+                design = Design(cells, of, counted, shape, weights @ spread, carried, noise)
                 error = np.diag(design.error(mean, covariance, np.ones(count)))
-                taken = np.linalg.solve(shape @ covariance @ shape.T + error, shape @ told @ shape.T)
-                if np.trace(taken) > most:
-                    most, self._design = float(np.trace(taken)), design
+                gain = float(np.trace(np.linalg.solve(prior + error, useful)))
+                if gain > most:
+                    most, self._design = gain, design
 
 
-def believed(prior: Floats, precision: Floats, share: Floats) -> Floats:
-    """Return how many times the people that were expected are believed, of precision `prior` about 1.
+def posterior_ratio(prior: Floats, precision: Floats, released: Floats) -> Floats:
+    """Return the posterior mean of the ratio of actual to expected people, whose prior mean is 1.
 
-    `share` is how many times were released, with this `precision`.
+    `prior` is the precision of the prior, and `precision` that of the `released` ratio.
     """
-    return np.clip((prior + precision * share) / (prior + precision), 1 / MOST_CROWDED, MOST_CROWDED)
+    return np.clip((prior + precision * released) / (prior + precision), 1 / MOST_CROWDED, MOST_CROWDED)

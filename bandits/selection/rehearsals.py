@@ -3,8 +3,8 @@
 The choice reads the privacy asked for, the horizon and what is private; never data.  Worlds are drawn by
 public laws, or from the public prior of a surface, and rehearsals have the noise that the proof demands.
 Subjects that are behind by more than three standard errors of paired differences leave the race, and so does
-the worse half of each stage: subjects close to each other would take most of its time.  One of pure ε makes
-a stronger promise, so it leaves only if it is surely behind, and wins if it ends at most one error behind.
+the worse half of each stage: subjects close to each other would take most of its time.  For private contexts,
+pure ε is a stronger promise: who makes it leaves only by standard errors, and wins if at most one behind.
 """
 
 from collections.abc import Callable, Sequence
@@ -54,8 +54,8 @@ MOST_PAPER_AXES = 4  #: on which the paper's worlds are drawn in time, if there 
 CELLS = 20  #: of a histogram, at most
 MAP_FEATURES = 512  #: where the default number of nodes would make many more, on more than three axes
 MATRIX_FEATURES = 64  #: of bandits that release a matrix of them, there
-#: more laws where people bring candidates: rewards often hang on one number, are rare or usual, and what is
-#: offered is seldom even; together about ½
+#: more laws where people bring candidates: rewards that depend on one coordinate, or are rare or common among
+#: unevenly distributed candidates; the mean of all base rates stays ½
 OF_CANDIDATES = (
     WorldLaw(ONE_AXIS),
     WorldLaw("matern-3/2", 1.0, 0.2, uneven=True),
@@ -95,7 +95,7 @@ def choose(  # noqa: PLR0913
     laws: tuple[WorldLaw, ...] = WORLD_LAWS,
     trials: int | None = None,
 ) -> Selection:
-    """Return the bandit of least mean regret in public rehearsals, for a kind of privacy, budget and horizon.
+    """Return the bandit that wins public rehearsals (`race`), for a kind of privacy, budget and horizon.
 
     `privacy`: ``joint`` if contexts and rewards are private; ``reward`` if the points of `space` are public
     and only rewards private; ``shuffled`` if rewards also stay on devices, whose bits a shuffler mixes;
@@ -166,7 +166,7 @@ def stages(trials: int | None = None) -> tuple[int, ...]:
 
 
 def race(runners: Sequence[Runner], looks: tuple[int, ...] | None = None) -> Selection:
-    """Rehearse on the same worlds, in stages; return the runner of least mean regret among those left."""
+    """Rehearse on the same worlds, in stages; return who wins, by least mean regret or a stronger promise."""
     left, looks, told = list(runners), looks or stages(), 0
     regrets: dict[str, list[float]] = {runner.label: [] for runner in runners}
     parts = [*pairwise((0, *looks))]
@@ -195,7 +195,7 @@ def race(runners: Sequence[Runner], looks: tuple[int, ...] | None = None) -> Sel
         left = [runner for runner in left if not _behind(np.array(regrets[runner.label]) - best)]
         if len(left) == 1:
             break
-    best = np.array(regrets[min(left, key=mean_of).label])
+    # the leader of the last look is still there
     close = [each for each in left if not _behind(np.array(regrets[each.label]) - best, 1)]
     winner = min(close, key=lambda each: (not each.pure, mean_of(each)))
     listed = ", ".join(
