@@ -4,7 +4,7 @@ The choice reads the privacy asked for, the horizon and what is private; never d
 public laws, or from the public prior of a surface, and rehearsals have the noise that the proof demands.
 Subjects that are behind by more than three standard errors of paired differences leave the race, and so does
 the worse half of each stage: subjects close to each other would take most of its time.  For private contexts,
-pure ε is a stronger promise: who makes it leaves only by standard errors, and wins if at most one behind.
+pure ε is a stronger promise: who makes it leaves only by standard errors, and wins if it is there at the end.
 """
 
 from collections.abc import Callable, Sequence
@@ -195,15 +195,16 @@ def race(runners: Sequence[Runner], looks: tuple[int, ...] | None = None) -> Sel
         left = [runner for runner in left if not _behind(np.array(regrets[runner.label]) - best)]
         if len(left) == 1:
             break
-    # the leader of the last look is still there
-    close = [each for each in left if not _behind(np.array(regrets[each.label]) - best, 1)]
-    winner = min(close, key=lambda each: (not each.pure, mean_of(each)))
+    first = min(left, key=mean_of)
+    winner = min(left, key=lambda each: (not each.pure, mean_of(each)))
+    why = "" if winner is first else f"; {winner.label} is not surely behind, and meets epsilon at a delta of 0"
     listed = ", ".join(
         f"{label} {np.mean(each):.4g} ± {np.std(each, ddof=1) / sqrt(len(each)):.2g}"
         for label, each in sorted(regrets.items(), key=lambda item: float(np.mean(item[1])))
     )
     count = sum(map(len, regrets.values()))
-    return Selection(winner.subject, winner.parameters, f"mean regret in {count} public rehearsals: {listed}")
+    because = f"mean regret in {count} public rehearsals: {listed}{why}"
+    return Selection(winner.subject, winner.parameters, because)
 
 
 def played(play: Callable[[int], Any], seeds: range) -> Floats:
@@ -211,10 +212,10 @@ def played(play: Callable[[int], Any], seeds: range) -> Floats:
     return np.array([play(seed) for seed in seeds])
 
 
-def _behind(differences: Floats, errors: int = 3) -> bool:
-    """Return whether paired regrets are above the leader's by more than some standard `errors`."""
+def _behind(differences: Floats) -> bool:
+    """Return whether paired regrets are above the leader's by more than three standard errors."""
     error = float(np.std(differences, ddof=1)) / sqrt(len(differences))
-    return float(np.mean(differences)) > errors * error
+    return float(np.mean(differences)) > 3 * error
 
 
 def noise_of(subject: Any, seed: int) -> Noise:
