@@ -197,7 +197,7 @@ def race(runners: Sequence[Runner], looks: tuple[int, ...] | None = None) -> Sel
             break
     first = min(left, key=mean_of)
     winner = min(left, key=lambda each: (not each.pure, mean_of(each)))
-    why = "" if winner is first else f"; {winner.label} is not surely behind, and meets epsilon at a delta of 0"
+    why = "" if winner is first else f"; {winner.label} is not surely behind, and of pure epsilon"
     listed = ", ".join(
         f"{label} {np.mean(each):.4g} ± {np.std(each, ddof=1) / sqrt(len(each)):.2g}"
         for label, each in sorted(regrets.items(), key=lambda item: float(np.mean(item[1])))
