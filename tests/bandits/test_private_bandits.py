@@ -305,10 +305,8 @@ def test_of_bandits_that_rehearsals_cannot_tell_apart_the_one_of_pure_epsilon_wi
     pure = rehearsals.Runner("pure", {}, lambda seed: 5 + 0.9 * behind + (-1) ** seed, pure=True)
     worse = [rehearsals.Runner(f"worse {k}", {}, lambda seed, k=k: 6 + k + seed % 2) for k in range(9)]
     choice = rehearsals.race([least, *worse, pure])
-    assert (choice.subject, "not surely behind" in choice.because) == (
-        winner,
-        winner == "pure" and behind > 0,
-    )
+    assert choice.subject == winner
+    assert ("surely" in choice.because) == (0 < behind < 0.4)
 
 
 def test_a_race_of_equals_halves_its_field_and_tells_how_far_it_is():
