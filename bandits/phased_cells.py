@@ -331,7 +331,7 @@ class CellsBelief:
 
         No answer adds zero.
         """
-        design, coin = self._design, self._slots.random()  # one coin a slot, whatever anybody's data
+        design, coin = self._design, self._slots.random()  # for every slot: data shift no coin
         count = len(design.shape)
         added = np.zeros(count * (1 + design.counted), dtype=np.int64)
         if reward is not None and not np.isnan(reward):

@@ -4,7 +4,7 @@ The choice reads the privacy asked for, the horizon and what is private; never d
 public laws, or from the public prior of a surface, and rehearsals have the noise that the proof demands.
 Subjects that are behind by more than three standard errors of paired differences leave the race, and so does
 the worse half of each stage: subjects close to each other would take most of its time.  For private contexts,
-pure ε is a stronger promise: who makes it leaves only by standard errors, and wins if it is there at the end.
+pure ε is a stronger promise: a subject that makes it leaves only by standard errors, and otherwise wins.
 """
 
 from collections.abc import Callable, Sequence
@@ -191,13 +191,13 @@ def race(runners: Sequence[Runner], looks: tuple[int, ...] | None = None) -> Sel
             regrets[runner.label] += done.tolist()
         # Differences are taken world by world: worlds differ more than bandits do, and their own luck
         # cancels.
-        best = np.array(regrets[min(left, key=mean_of).label])
+        first = min(left, key=mean_of)
+        best = np.array(regrets[first.label])
         left = [runner for runner in left if not _behind(np.array(regrets[runner.label]) - best)]
         if len(left) == 1:
             break
-    first = min(left, key=mean_of)
     winner = min(left, key=lambda each: (not each.pure, mean_of(each)))
-    why = "" if winner is first else f"; {winner.label} is not surely behind, and of pure epsilon"
+    why = "" if winner is first else f"; {winner.label} wins: it is of pure epsilon, and not surely behind"
     listed = ", ".join(
         f"{label} {np.mean(each):.4g} ± {np.std(each, ddof=1) / sqrt(len(each)):.2g}"
         for label, each in sorted(regrets.items(), key=lambda item: float(np.mean(item[1])))
