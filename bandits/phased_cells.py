@@ -6,8 +6,10 @@ coordinates whose distances are those of the belief's covariance: points whose r
 known together are in one cell.  Of several numbers of cells the one is taken whose sums are expected to tell
 most.  At its end a phase releases one noisy sum for each cell, of y − ½.  If it is large, or two sums are
 expected to tell more, it releases two: a public coin rounds y to 0 or 1, and a person adds ½ to the sum of
-the ones or to that of the zeros, which together estimate the number of people.  A person adds to one sum,
-once, regardless of their candidates: Laplace noise of scale 1/ε is pure ε for the whole run (`in_one_sum`).
+the ones or to that of the zeros, which together estimate the number of people.  A late answer is in the phase
+in which it comes, by the current cell of what its person played and the coin of their slot.  So a person adds
+to one sum, once, regardless of their candidates: Laplace noise of scale 1/ε is pure ε for the whole run
+(`in_one_sum`).
 
 What is believed is a mixture: linear, smooth, rough, of single coordinates, of all of these, of products of
 two, and, of up to four, of the side of its middle on which each lies.  All are priors of one linear model,
@@ -27,7 +29,7 @@ import numpy as np
 
 from bandits.context_histogram import LARGEST, SMALLEST, in_one_sum
 from bandits.learning import contextual
-from bandits.learning.arrivals import Course, name_of
+from bandits.learning.arrivals import Actions, Course, name_of
 from bandits.learning.features import RADIUS, kernel_of, principal
 from bandits.learning.nystrom import NystromFeatures, root
 from bandits.statistics.arrays import Floats, Integers
@@ -72,7 +74,7 @@ MOST_SIDES: Final = 4  #: coordinates, at most, whose signs are features
 
 
 @dataclass(frozen=True)
-class PhasedCells(contextual.OwnCandidates):
+class PhasedCells(contextual.ExpectsAnswers):
     """Show one of their own `candidates` to each of `rounds` people; rows are as of `moment-gp-ucb`.
 
     With a `space`, candidates are its points, unless a person brings others in its units.
@@ -100,6 +102,11 @@ class PhasedCells(contextual.OwnCandidates):
         )
 
     @property
+    def takes_late(self) -> bool:
+        """Return that a late answer enters a sum of the phase in which it comes."""
+        return True
+
+    @property
     def features(self) -> "FeatureBlocks":
         """Return the public features."""
         return _blocks(self.domain_of)
@@ -110,8 +117,9 @@ class PhasedCells(contextual.OwnCandidates):
         return contextual.PublicMap("linear", "chosen", 1, 1.0, self.dimension, self.offered)
 
     def member(self, rounds: int) -> Self:
-        """Return this bandit on at most `rounds` people, but on several phases of them."""
-        return replace(self, rounds=min(self.rounds, max(rounds, contextual.SEVERAL * SHORTEST_PHASE)))
+        """Return this bandit on at most `rounds` people, who may be late, but on several phases of them."""
+        rounds = min(self.rounds, max(rounds, contextual.SEVERAL * SHORTEST_PHASE))
+        return replace(self, rounds=rounds, delays=True)
 
     def proof(self, delta: Fraction) -> Theorem:
         """One clipped number a person, in one sum, whichever; own actions read the sums: billboard."""
@@ -123,7 +131,26 @@ class PhasedCells(contextual.OwnCandidates):
         learner = contextual.Learner(
             belief, lambda sums: noise.noisy("phase", belief.phases, sums), self.ends
         )
-        return contextual.ContextualCourse(self, learner, coins)
+        return CellsCourse(self, learner, coins)
+
+
+class CellsCourse(contextual.ContextualCourse):
+    """Keeps the coin of their slot with the features that a person played, until they answer.
+
+    So when somebody answers moves no other person's coin.
+    """
+
+    def __init__(self, subject: PhasedCells, learner: contextual.Learner, coins: int) -> None:
+        super().__init__(subject, learner, coins)
+        self._slots = np.random.default_rng([coins, 2])  # apart from ties and the belief's coins
+
+    def ask(self, context: Floats | None) -> Actions:
+        """Return the place of the candidate that this person is shown; −1 if nothing is on offer."""
+        action, coin = super().ask(context), self._slots.random()
+        slot = len(self._actions)
+        played = self._played[slot]
+        self._played[slot] = None if played is None else np.append(played, coin)
+        return action
 
 
 @dataclass(frozen=True)
@@ -312,32 +339,32 @@ class CellsBelief:
 
     def __init__(self, subject: PhasedCells, coins: int) -> None:
         self._subject, self._public = subject, _public_people(subject.domain_of, subject.candidates)
-        # apart from ties, and from each other
-        self._coins, self._slots = (np.random.default_rng([coins, part]) for part in (1, 2))
+        self._coins = np.random.default_rng([coins, 1])  # apart from ties
         variances = subject.features.beliefs(self._public.reshape(-1, self._public.shape[-1]))
         self._roots = np.sqrt(np.insert(variances, 0, LEVEL_SPREAD**2, axis=1))
         self._observed = LinearPosterior(self._roots.shape[1])
         self._long = min(float(subject.epsilon) ** 2 * subject.rounds / LONG_RUN, 1.0)
         self._chances: Floats = np.full(SIMULATED, 1 / SIMULATED)  #: of public decision sets
-        self.phases, self._before, self._counted = 0, 0, 0
+        self.phases, self._before, self._counted, self._answers = 0, 0, 0.0, 0.0
+        self._played: list[contextual.Played] = []
         self._begin()
 
     def scores(self, candidates: Floats) -> Floats:
         """Return φᵀθ of the phase's draw θ, less the level that all share."""
         return candidates @ self._drawn
 
-    def contribution(self, features: Floats, reward: float | None) -> Integers:
+    def contribution(self, played: Floats, reward: float | None) -> Integers:
         """Return y − ½ in grid units in the cell of what was played, or ½ in one of its two sums.
 
-        No answer adds zero.
+        `played` has its features, and last the coin of the person's slot.  No answer adds zero.
         """
-        design, coin = self._design, self._slots.random()  # for every slot: data shift no coin
+        design = self._design
         count = len(design.shape)
         added = np.zeros(count * (1 + design.counted), dtype=np.int64)
         if reward is not None and not np.isnan(reward):
-            place, unit = int(design.cells(features[None, :])[0]), np.clip(reward, 0, 1)
+            place, unit = int(design.cells(played[None, :-1])[0]), np.clip(reward, 0, 1)
             if design.counted:
-                place, unit = place + count * int(coin >= unit), np.ones(())
+                place, unit = place + count * int(played[-1] >= unit), np.ones(())
             added[place] = grid.clipped(unit - 0.5, -HALF, HALF, CONTRIBUTION_BITS)
         return added
 
@@ -348,10 +375,10 @@ class CellsBelief:
         if design.counted:
             ones, others = np.split(sums, 2)
             sums, share = ones - others, 2 * (ones + others) / design.people
-            self._counted += people - self._before
+            self._counted += self._answers
             crowd = posterior_ratio(design.precision, design.measured, share)
             told = posterior_ratio(design.known, 1 / (1 / design.people + 1 / design.measured), share)
-            played = np.split(told[design.of], 2)
+            played = np.split(told[design.of[-2 * SIMULATED :]], 2)  # by this phase's policy
             self._chances = self._chances * ((1 - self.uniform) * played[0] + self.uniform * played[1])
             self._chances /= self._chances.sum()
         error = design.error(*self._believed, crowd)
@@ -390,12 +417,20 @@ class CellsBelief:
         # Public candidates are in random order, so that the first one's is a choice at random.
         played = np.concatenate([best, self._public[:, 0]])
         chances = np.concatenate([(1 - self.uniform) * self._chances, self.uniform * self._chances])
-        people = next((end for end in subject.ends if end > self._before), 0) - self._before
-        if people > 0:
-            self._partition(played, chances, people, axes[:, :CLUSTERED])
+        end = next((end for end in subject.ends if end > self._before), None)
+        if end is not None:
+            self._played.append((self._before, end, played, chances))
+            parts = subject.answers(self._played, end)
+            self._answers = sum(answers for answers, _, _ in parts)
+            played = np.concatenate([each for _, each, _ in parts])
+            chances = np.concatenate([each * (answers / self._answers) for answers, _, each in parts])
+            self._partition(played, chances, self._answers, axes[:, :CLUSTERED])
 
-    def _partition(self, played: Floats, chances: Floats, people: int, axes: Floats) -> None:
-        """Choose the cells whose sums are expected to take most from the variance of what is played."""
+    def _partition(self, played: Floats, chances: Floats, people: float, axes: Floats) -> None:
+        """Choose the cells whose sums are expected to take most from the variance of what is played.
+
+        `people` are those who answer in the phase, late or not.
+        """
         mean, covariance = self._believed
         centre, most, noise = chances @ played, -1.0, 2 / float(self._subject.epsilon) ** 2
         whole = np.column_stack([np.ones(len(played)), played])

@@ -28,7 +28,7 @@ from typing import ClassVar
 import numpy as np
 
 from bandits.learning import contextual
-from bandits.learning.contextual import Learner, MomentBandit
+from bandits.learning.contextual import ExpectsAnswers, Learner, MomentBandit, Played
 from bandits.statistics import continual_sums
 from bandits.statistics.arrays import Floats, Integers
 from bandits.statistics.axes import symmetric_root
@@ -50,32 +50,23 @@ FIRST_PHASE = 8  #: people of a phase
 GROWTH = Fraction(1, 16)  #: of a phase over the people before it, where that is more
 SIMULATED = 400  #: people of the public domain in simulated second moments
 STREAM = "sqrt-toeplitz"
-LEAST_ANSWERS = 0.05  #: expected answers to a phase, below which none are simulated
-MOST_LATE, LEAST_BASE = 10**6, Fraction(1, 10**6)  #: of `late`, and of `base` and 1 − `base`
+LEAST_BASE = Fraction(1, 10**6)  #: of `base` and 1 − `base`
 
 
 @dataclass(frozen=True)
-class PhasedGpUcb(MomentBandit):
+class PhasedGpUcb(ExpectsAnswers, MomentBandit):
     """Jointly private contextual bandit that learns in growing phases; fields as of `moment-gp-ucb`.
 
-    `answering` is the share of people who are expected to answer, and `late` how many others ask, on
-    average, before one of them does (a geometric law); `base` is the mean reward that is expected where
-    choices are uniform, and rewards are expected to vary in proportion to it, or to 1 − `base`.  They are
-    public, guesses before the run.  Belief rests on them, privacy does not.
+    `base` is the mean reward that is expected where choices are uniform, and rewards are expected to vary in
+    proportion to it, or to 1 − `base`: like `answering` and `late`, a public guess before the run.
     """
 
     source: ClassVar[str] = "ours; phases with simulated second moments (setting of Dubey 2021, section 6.1)"
 
-    answering: Fraction = Fraction(1)
-    late: Fraction = Fraction(0)
     base: Fraction = HALF
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 < self.answering <= 1:
-            raise InputError(f"answering is {float(self.answering):.6g}", "it is a share above 0, at most 1")
-        if not 0 <= self.late <= MOST_LATE:
-            raise InputError(f"late is {float(self.late):.6g}", f"it is people, 0 ... {MOST_LATE}")
         if not LEAST_BASE <= self.base <= 1 - LEAST_BASE:
             raise InputError(f"base is {float(self.base):.6g}", "it is a mean reward in 1e-6 ... 1 - 1e-6")
         if self.size < 1:
@@ -131,15 +122,13 @@ class PhaseBelief:
     """
 
     def __init__(self, subject: PhasedGpUcb, weights: Floats) -> None:
-        self._public, self._weights = subject.public_people, weights
+        self._subject, self._public, self._weights = subject, subject.public_people, weights
         self._variance = float(subject.noise_scale) ** 2
-        self._answering, self._late = float(subject.answering), float(subject.late / (subject.late + 1))
         self._base, spread = float(subject.base - HALF), 2 * float(min(subject.base, 1 - subject.base))
         spreads = [LEVEL_SPREAD, *[WEIGHT_SPREAD] * subject.features.size]
         self._prior = (spread * np.array(spreads)) ** 2
         self._observed = LinearPosterior(len(self._prior))
-        #: people before and after, what simulated ones play, and their weights
-        self._phases: list[tuple[int, int, Floats, Floats]] = []
+        self._phases: list[Played] = []
         self._shapes: list[Floats] = []  #: simulated Σg(1, φ)ᵀ of the answers of every phase
         self._spreads: list[Floats] = []  #: and Σggᵀ
         self._before = 0  #: people before this phase
@@ -175,26 +164,17 @@ class PhaseBelief:
         away = (self._played - self._centre) @ root
         self._root: Floats = root / np.sqrt(self._chances @ (away**2).sum(axis=1))
 
-    def expected(self, first: int, last: int, people: int) -> float:
-        """Return the expected number of answers from people (`first`, `last`] after `people` have asked."""
-        if people < last:
-            return 0.0
-        late = self._late ** (people - last + 1) * (1 - self._late ** (last - first)) / (1 - self._late)
-        return self._answering * (last - first - late)
-
     def _simulate(self, people: int) -> None:
         """Add Σg(1, φ)ᵀ and Σggᵀ of the answers expected in the phase that ends after `people` have asked."""
         self._phases.append((self._before, people, self._played, self._chances))
         shape, spread = np.zeros((2, len(self._prior), len(self._prior)))
-        for first, last, played, chances in self._phases:
-            # Late answers count in the phase in which they come, so every earlier phase adds what is still
-            # expected of it.
-            answers = self.expected(first, last, people) - self.expected(first, last, self._before)
-            if answers >= LEAST_ANSWERS:
-                g = self.directions(played)
-                weighed = answers * chances * g.T
-                shape += np.column_stack([weighed.sum(axis=1), weighed @ played])
-                spread += weighed @ g
+        # Late answers count in the phase in which they come, so every earlier phase adds what is still
+        # expected of it.
+        for answers, played, chances in self._subject.answers(self._phases, people):
+            g = self.directions(played)
+            weighed = answers * chances * g.T
+            shape += np.column_stack([weighed.sum(axis=1), weighed @ played])
+            spread += weighed @ g
         self._shapes.append(shape)
         self._spreads.append(spread)
         self._before = people

@@ -6,7 +6,7 @@ own slot, which also choose who is shown one at random, if a belief has a share 
 of one slot depends on another person's data.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -33,6 +33,11 @@ OFF = -RADIUS * (1 - 2.0**-30)
 
 SEVERAL = 6  #: least number of batches of a bandit that represents its family in tests
 MAX_DICTIONARY = 256  #: points of a space that features are made of
+
+LEAST_ANSWERS = 0.05  #: expected answers to an earlier phase, below which none are expected
+MOST_LATE = 10**6  #: of `late`
+#: people before a phase and up to its end, what its policy is expected to play [n, size], how often [n]
+Played = tuple[int, int, Floats, Floats]
 
 PUBLIC_COINS = 2021  #: seed of the public points of dictionaries
 NODES = ("given", "corollary-1", "remark-3")
@@ -300,26 +305,19 @@ class Contextual(OwnCandidates, Calibrated):
 
 
 @dataclass(frozen=True)
-class MomentBandit(Contextual):
-    """A contextual bandit that releases first moments of `size` features, those that lead its map.
+class WithDelays(OwnCandidates):
+    """Bandits for such people, whose answers may be late.
 
     With `delays` a record ends with a number more: how many people ask before this one answers, `rounds` or
     NaN for never.  In a session that is seen as it happens; the proof is the same.
     """
 
-    nodes_per_axis: int = 8
-    size: int = 20
-    delays: bool = False
+    delays: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.delays and not self.takes_late:
             raise InputError("this bandit takes no late answers", "leave delays out")
-
-    def member(self, rounds: int) -> "MomentBandit":
-        """Return this bandit on people who may be late: at most `rounds`, but several batches of them."""
-        fewest = SEVERAL * self.batches[0][1]
-        return replace(self, rounds=min(self.rounds, max(rounds, fewest)), delays=self.takes_late)
 
     def domain(self) -> Domain:
         """Return one row per person: coordinates, what each candidate would pay, and with `delays` when."""
@@ -331,6 +329,60 @@ class MomentBandit(Contextual):
         if not self.delays:
             return super().play(data, noise, coins)
         return self.served(data[:, :-1], noise, coins, data[:, -1].astype(np.int64))
+
+
+@dataclass(frozen=True)
+class ExpectsAnswers(WithDelays):
+    """Bandits that expect a share of people to answer, and late.
+
+    `answering` is the share of people who answer, and `late` how many others ask, on average, before one of
+    them does (a geometric law).  They are public, guesses before the run: belief rests on them, privacy does
+    not.
+    """
+
+    answering: Fraction = field(default=Fraction(1), kw_only=True)
+    late: Fraction = field(default=Fraction(0), kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 < self.answering <= 1:
+            raise InputError(f"answering is {float(self.answering):.6g}", "it is a share above 0, at most 1")
+        if not 0 <= self.late <= MOST_LATE:
+            raise InputError(f"late is {float(self.late):.6g}", f"it is people, 0 ... {MOST_LATE}")
+
+    def expected(self, first: int, last: int, people: int) -> float:
+        """Return the expected number of answers from people (`first`, `last`] after `people` have asked."""
+        if people < last:
+            return 0.0
+        waits = float(self.late / (self.late + 1))
+        late = waits ** (people - last + 1) * (1 - waits ** (last - first)) / (1 - waits)
+        return float(self.answering) * (last - first - late)
+
+    def answers(self, phases: Sequence[Played], people: int) -> list[tuple[float, Floats, Floats]]:
+        """Return how many answers the last of `phases` has, which ends after `people`, by policy.
+
+        With each number are what its policy plays, and how often.  The last phase's own are the last.
+        """
+        before, found = phases[-1][0], []
+        for first, last, played, chances in phases:
+            answers = self.expected(first, last, people) - self.expected(first, last, before)
+            # The policy of the phase under way always counts: what it plays is what comes to be known.
+            if last == people or answers >= LEAST_ANSWERS:
+                found.append((max(answers, LEAST_ANSWERS), played, chances))
+        return found
+
+
+@dataclass(frozen=True)
+class MomentBandit(WithDelays, Contextual):
+    """A contextual bandit that releases first moments of `size` features, those that lead its map."""
+
+    nodes_per_axis: int = 8
+    size: int = 20
+
+    def member(self, rounds: int) -> "MomentBandit":
+        """Return this bandit on people who may be late: at most `rounds`, but several batches of them."""
+        fewest = SEVERAL * self.batches[0][1]
+        return replace(self, rounds=min(self.rounds, max(rounds, fewest)), delays=self.takes_late)
 
     @property
     def features(self) -> PrincipalFeatures:

@@ -259,15 +259,11 @@ LIVE = [made(**example_values(made)) for made in KINDS]
 STREAMS = [replace(PAIRS, delays=False, stream=stream) for stream in continual_sums.STREAMS]
 
 
-WITHOUT = "phased-cells"  #: takes none, though the rule of its sums would cover them
-
-
 @pytest.mark.parametrize("subject", [*LIVE, *STREAMS], ids=lambda each: type(each).__name__)
 def test_a_course_takes_late_answers_where_the_proof_covers_them(subject):
     theorem = proof_of(subject)
     course = subject.course(Rehearsed(theorem, 1), 0)
-    covered = Proved(theorem).covers_late
-    assert bool(course.takes_late) == (covered and theorem.conclusion.subject != WITHOUT)
+    assert bool(course.takes_late) == Proved(theorem).covers_late
 
 
 @looped("stream", continual_sums.STREAMS)

@@ -156,6 +156,7 @@ def test_a_person_in_two_batches_is_found_where_they_meet(stream):
         Projections(rounds=40, candidates=2, size=6, nodes_per_axis=3, projections=3, refresh=8),
         PhasedRegression(rounds=24, candidates=3, first=2, per_learner=2),
         PhasedCells(rounds=24, candidates=3),
+        PhasedCells(rounds=40, candidates=2, delays=True),
         DoublingGpUcb(rounds=12, candidates=3, nodes_per_axis=2, mode="carry"),
         DoublingGpUcb(rounds=12, candidates=3, nodes_per_axis=2, mode="restart"),
         LocalGpUcb(rounds=10, candidates=2, nodes_per_axis=2),

@@ -5,8 +5,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from bandits.learning.contextual import ContextualCourse, Learner
-from bandits.phased_cells import CellsBelief, PhasedCells
+from bandits.learning.contextual import Learner
+from bandits.phased_cells import CellsBelief, CellsCourse, PhasedCells
 
 
 @dataclass(frozen=True)
@@ -17,12 +17,12 @@ class _Small(PhasedCells):
     def course(self, noise, coins):
         belief = self.made(self, coins)
         learner = Learner(belief, lambda sums: noise.noisy("phase", belief.phases, sums), self.ends)
-        return ContextualCourse(self, learner, coins)
+        return CellsCourse(self, learner, coins)
 
 
 class _InTwoCells(CellsBelief):
-    def contribution(self, features, reward):
-        added = super().contribution(features, reward)
+    def contribution(self, played, reward):
+        added = super().contribution(played, reward)
         return added + np.roll(added, 1)
 
 
@@ -35,8 +35,8 @@ class CountsInTheNextCellToo(_Small):
 
 
 class _Whole(CellsBelief):
-    def contribution(self, features, reward):
-        return super().contribution(features, reward) * 2
+    def contribution(self, played, reward):
+        return super().contribution(played, reward) * 2
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,9 @@ class TakesRewardsForSigned(_Small):
 class _AtOnce(CellsBelief):
     seen = 0.0
 
-    def contribution(self, features, reward):
-        self.seen = self.seen + features * ((reward or 0.0) - 0.5)
-        return super().contribution(features, reward)
+    def contribution(self, played, reward):
+        self.seen = self.seen + played[: self._public.shape[-1]] * ((reward or 0.0) - 0.5)
+        return super().contribution(played, reward)
 
     def _begin(self):
         super()._begin()
@@ -81,4 +81,25 @@ class AddsEarlierPhasesUp(_Small):
             earlier.append(sums[0])
             return noise.noisy("phase", belief.phases, sums)
 
-        return ContextualCourse(self, Learner(belief, stream, self.ends), coins)
+        return CellsCourse(self, Learner(belief, stream, self.ends), coins)
+
+
+class _KeepsAnswers(CellsCourse):
+    def close(self, rewards, answered):
+        for slot, played in [*self._played.items()]:
+            if slot < self.batches[self._closed][0] and played is not None:
+                self._learner.add_late(played, 1.0)
+        super().close(rewards, answered)
+
+
+@dataclass(frozen=True)
+class CountsSilenceInEveryPhase(_Small):
+    """Who has not answered is taken for a reward of 1, in every phase until they do."""
+
+    loses: ClassVar[set[str]] = {"assume_clipped", "assume_rounds"}
+    delays: bool = True
+
+    def course(self, noise, coins):
+        belief = CellsBelief(self, coins)
+        learner = Learner(belief, lambda sums: noise.noisy("phase", belief.phases, sums), self.ends)
+        return _KeepsAnswers(self, learner, coins)
