@@ -142,7 +142,8 @@ class CellsCourse(contextual.ContextualCourse):
 
     def __init__(self, subject: PhasedCells, learner: contextual.Learner, coins: int) -> None:
         super().__init__(subject, learner, coins)
-        self._slots = np.random.default_rng([coins, 2])  # apart from ties and the belief's coins
+        # apart from ties, and from the coins of the belief
+        self._slots = np.random.default_rng([coins, 2])
 
     def ask(self, context: Floats | None) -> Actions:
         """Return the place of the candidate that this person is shown; −1 if nothing is on offer."""
@@ -339,7 +340,8 @@ class CellsBelief:
 
     def __init__(self, subject: PhasedCells, coins: int) -> None:
         self._subject, self._public = subject, _public_people(subject.domain_of, subject.candidates)
-        self._coins = np.random.default_rng([coins, 1])  # apart from ties
+        # apart from ties, and from the coins of slots
+        self._coins = np.random.default_rng([coins, 1])
         variances = subject.features.beliefs(self._public.reshape(-1, self._public.shape[-1]))
         self._roots = np.sqrt(np.insert(variances, 0, LEVEL_SPREAD**2, axis=1))
         self._observed = LinearPosterior(self._roots.shape[1])
@@ -378,7 +380,8 @@ class CellsBelief:
             self._counted += self._answers
             crowd = posterior_ratio(design.precision, design.measured, share)
             told = posterior_ratio(design.known, 1 / (1 / design.people + 1 / design.measured), share)
-            played = np.split(told[design.of[-2 * SIMULATED :]], 2)  # by this phase's policy
+            # what the policies of earlier phases played comes first
+            played = np.split(told[design.of[-2 * SIMULATED :]], 2)
             self._chances = self._chances * ((1 - self.uniform) * played[0] + self.uniform * played[1])
             self._chances /= self._chances.sum()
         error = design.error(*self._believed, crowd)

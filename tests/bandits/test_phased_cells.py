@@ -14,7 +14,7 @@ from audits.hypothesis_tests.checks import check_of
 from audits.hypothesis_tests.judge import Judge
 from audits.hypothesis_tests.replay import record, replay
 from bandits import phased_cells
-from bandits.learning.contextual import Learner, in_ball, on_offer
+from bandits.learning.contextual import LEAST_ANSWERS, Learner, in_ball, on_offer
 from bandits.learning.releases import Rehearsed, proof_of
 from bandits.learning.session import Session
 from bandits.phased_cells import (
@@ -158,6 +158,21 @@ def test_released_numbers_of_people_weigh_the_public_decision_sets():
         belief.learn(np.rint(sums * 2.0**20).astype(np.int64), end)
     assert before == pytest.approx(0.5, abs=0.05)
     assert belief._chances @ right > 0.65
+
+
+@looped(("late", "answering"), [(0, 1), (20, 1), (Fraction(1, 2), Fraction(1, 2)), (10**6, 1)])
+def test_every_answer_is_expected_once(late, answering):
+    subject = PhasedCells(rounds=600, candidates=3, late=Fraction(late), answering=Fraction(answering))
+    belief, expected = SeenBelief(subject, 1), 0.0
+    for end in subject.ends:
+        assert belief.often.sum() == pytest.approx(belief._design.shape[:, 0].sum())
+        expected += belief.often.sum()
+        belief.learn(np.zeros(len(belief._design.shape) * (1 + belief._design.counted), dtype=np.int64), end)
+    # an earlier phase from which fewer are expected in a later one is left out
+    few = LEAST_ANSWERS * len(subject.ends) ** 2
+    last = subject.ends[-1]
+    told = [subject.expected(first - 1, end, last) for first, end in subject.batches if end <= last]
+    assert expected == pytest.approx(sum(told), abs=few if late else 1e-6)
 
 
 @given(st.floats(0, 1))

@@ -121,13 +121,13 @@ def test_the_mean_is_that_of_all_rows_at_once(told):
 @looped("late", [Fraction(0), Fraction(1, 3), Fraction(30)])
 def test_answers_are_expected_when_a_geometric_law_has_them(late):
     """One by one: a person of slot t has answered when so many asked with chance 1 − r^(people − t + 1)."""
-    belief = replace(SMALL, late=late, answering=Fraction(3, 4)).learner(Shifted()).belief
+    told = replace(SMALL, late=late, answering=Fraction(3, 4))
     rate = float(late / (late + 1))
     for first, last, people in ((0, 8, 8), (0, 8, 9), (8, 16, 24), (3, 4, 400)):
         one_by_one = sum(1 - rate ** (people - slot + 1) for slot in range(first + 1, last + 1))
-        assert belief.expected(first, last, people) == pytest.approx(0.75 * one_by_one)
-    assert belief.expected(8, 16, 15) == 0  # their own row comes first
-    assert belief.expected(8, 16, 10**6) == pytest.approx(6)
+        assert told.expected(first, last, people) == pytest.approx(0.75 * one_by_one)
+    assert told.expected(8, 16, 15) == 0  # their own row comes first
+    assert told.expected(8, 16, 10**6) == pytest.approx(6)
 
 
 def test_public_coins_choose_who_is_shown_a_candidate_at_random(told):

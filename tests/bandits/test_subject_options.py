@@ -101,6 +101,7 @@ RUNS = {
         *("joint", {"rounds": 24, "candidates": 3}),
         [
             {"rounds": 40, "epsilon": 2, "delta": 0.1},
+            {"delays": True, "answering": 0.5, "late": 3},
             {"space": {"box": {"dose": {"low": -1, "high": 1, "points": 3}}}, "dimension": 1},
         ],
     ),
