@@ -44,7 +44,8 @@ class ArmPhases(ArmDesign):
     sees whose it is, shows a block's bits in no order; (`epsilon`, `delta`) is what these cost.  A session
     takes the bits of a block as they are shown; `play` simulates devices and shuffler by its noise.
     With a `space`, its points are the arms; a "linear" `belief` learns a constant and a linear function
-    of their coordinates, or of the features of a kernel matrix, in place of every arm's mean apart.
+    of their coordinates, or of the features of a kernel matrix, in place of every arm's mean apart; a "mixed"
+    one weighs by the released sums whether means are linear, smooth, rough or unrelated over the points.
     `index` says how a block's arm is chosen: by a draw from the posterior (Thompson 1933), or as the
     least of N(m* − m)²/2v + ln N, m the arm's posterior mean, m* the largest and N = v/(posterior
     variance) the rewards that it is worth, v a reward's variance (IMED, Honda & Takemura 2015).

@@ -1,21 +1,32 @@
-"""What is believed of the arms' means: normal, for every arm apart or linear in its point.
+"""What is believed of the arms' means: normal, for every arm apart, linear in its point, or a mixture.
 
 An arm's noisy sum over n people, less ½ each, is n(m − ½) plus an error: that of n rewards, and the noises of
 its blocks.  A late answer enters the sum of the arm's next block.  So an arm's blocks are pooled: the number
 of all its people, and the sum of all its answers.
 """
 
-from typing import Final
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bandits.space.points import Space
 from bandits.statistics.arrays import Floats
+from bandits.statistics.axes import symmetric_root
 
 PRIOR_VARIANCE: Final = 0.09  #: of a mean about ½, before anything is known; of linear ones on average
 REWARD_VARIANCE: Final = 0.25  #: of a reward in [0, 1], at most
 ARMS_APART: Final = 0.8  #: of the arms' means about their level, where that is nearer than this to 0 or 1
+OWN_SHARE: Final = 0.1  #: share of the variance of related means that is each arm's own
+LEVEL_SHARE: Final = 0.25  #: of the variance of means, that of their level about the one that sums say
 EDGE: Final = 0.003  #: a level nearer to 0 or 1 is taken for this
+
+
+def spread_about(level: float) -> float:
+    """Return the deviation of the arms' means about a level, before anything is known of one."""
+    return min(float(np.sqrt(PRIOR_VARIANCE)), 2 * ARMS_APART * min(level, 1 - level))
 
 
 class ArmBelief:
@@ -32,6 +43,17 @@ class ArmBelief:
         self._people[arm] += people
         self._rest[arm] += rest
         self._noise[arm] += noise
+
+    @property
+    def level(self) -> float:
+        """Return the mean of the arms that the noisy sums themselves say (empirical Bayes); ½ before any."""
+        known, level = self._people > 0, 0.5
+        if known.any():
+            people = self._people[known]
+            each = np.clip(self._rest[known] / people + 0.5, 0.0, 1.0)
+            # Arms weigh about equally, however many people they had: else the level would be the winner's.
+            level = float(np.average(each, weights=1 / (REWARD_VARIANCE + 1 / people)))
+        return min(max(level, EDGE), 1 - EDGE)
 
     def _observed(self, level: float, variance: float) -> tuple[Floats, Floats]:
         """Return by arm how precisely its mean is observed, and that times the mean less `level`."""
@@ -53,7 +75,7 @@ class ArmBelief:
 
 
 class ApartBelief(ArmBelief):
-    """Means about a level that the noisy sums themselves say (empirical Bayes).
+    """Means about their `level`.
 
     With a fixed level, an arm that has not been played would be expected to pay ½, whatever the others pay.
     The spread is fixed: among many equal arms and one better arm, a learned spread takes the better arm for
@@ -82,14 +104,8 @@ class ApartBelief(ArmBelief):
 
     def _posterior(self) -> tuple[float, float, Floats, Floats]:
         """Return level and spread of the means; by arm the precision, and that times the mean."""
-        known, level = self._people > 0, 0.5
-        if known.any():
-            people = self._people[known]
-            each = np.clip(self._rest[known] / people + 0.5, 0.0, 1.0)
-            # Arms weigh about equally, however many people they had: else the level would be the winner's.
-            level = float(np.average(each, weights=1 / (REWARD_VARIANCE + 1 / people)))
-        level = min(max(level, EDGE), 1 - EDGE)
-        spread = min(float(np.sqrt(PRIOR_VARIANCE)), 2 * ARMS_APART * min(level, 1 - level))
+        level = self.level
+        spread = spread_about(level)
         precision, moment = self._observed(level, max(level * (1 - level), EDGE))
         return level, spread, precision + 1 / spread**2, moment
 
@@ -124,3 +140,84 @@ class LinearBelief(ArmBelief):
         # LLᵀ is the precision, so L⁻ᵀξ has its inverse for a covariance.
         away = np.linalg.solve(root.T, coins.normal(size=len(root)))
         return self._phi @ (weights + width * away)
+
+
+class MixedBelief(ArmBelief):
+    """Means that are linear, smooth, rough or unrelated over the points, about their `level`.
+
+    Each is a Gaussian model of the same spread, weighed by the likelihood of the noisy sums.
+    """
+
+    def __init__(self, space: Space) -> None:
+        super().__init__(len(space))
+        self.space = space
+        self._models, self._roots = _models(space)
+
+    def _posterior(self) -> "MixedPosterior":
+        level = self.level
+        spread = spread_about(level)
+        precision, moment = self._observed(level, max(level * (1 - level), EDGE))
+        seen = precision > 0
+        root: Floats = np.sqrt(precision[seen])
+        across = spread**2 * root[:, None] * self._models[:, seen]
+        inner: Floats = np.eye(len(root)) + across[:, :, seen] * root
+        factor = np.linalg.cholesky(inner)
+        half = np.linalg.solve(factor, across)
+        fitted = np.linalg.solve(factor, np.tile(moment[seen] / root, (len(factor), 1))[..., None])
+        logs = -np.log(np.diagonal(factor, axis1=1, axis2=2)).sum(axis=1) - (fitted**2).sum(axis=(1, 2)) / 2
+        chances = np.exp(logs - logs.max())
+        return MixedPosterior(spread, seen, root, factor, half, fitted[..., 0], chances / chances.sum())
+
+    def means(self) -> Floats:
+        """Return the expected means, less their level."""
+        posterior = self._posterior()
+        return posterior.chances @ posterior.means
+
+    def precisions(self) -> Floats:
+        """Return one over the variance of every mean."""
+        posterior = self._posterior()
+        own = posterior.spread**2 * np.diagonal(self._models, axis1=1, axis2=2)
+        squares = own - (posterior.half**2).sum(axis=1) + posterior.means**2
+        return 1 / (posterior.chances @ squares - (posterior.chances @ posterior.means) ** 2)
+
+    def draw(self, width: float, hope: float, coins: np.random.Generator) -> Floats:
+        """Return a draw of the means by one of the models, whose spread is `width` times the model's."""
+        posterior = self._posterior()
+        model = coins.choice(len(self._models), p=posterior.chances)
+        # A draw of the prior, less what its own noisy observations would say of it, is one of the posterior.
+        prior = posterior.spread * self._roots[model] @ coins.normal(size=len(self._people))
+        told = posterior.root * prior[posterior.seen] + coins.normal(size=len(posterior.root))
+        away = prior - np.linalg.solve(posterior.factor[model], told) @ posterior.half[model]
+        return posterior.means[model] + width * away
+
+
+@dataclass(frozen=True)
+class MixedPosterior:
+    """Of k arms that are `seen`, in each of m models with covariance C: I + RCR = LLᵀ, R² the precision."""
+
+    spread: float
+    seen: NDArray[np.bool_]
+    root: Floats  #: the diagonal of R
+    factor: NDArray[np.floating[Any]]  #: L
+    half: Floats  #: L⁻¹RC, [m, k, arms]
+    fitted: Floats  #: L⁻¹R⁻¹ times the moments, [m, k]
+    chances: Floats
+
+    @property
+    def means(self) -> Floats:
+        """Return what every model expects, [m, arms]."""
+        return np.einsum("mka,mk->ma", self.half, self.fitted)
+
+
+@lru_cache(maxsize=8)
+def _models(space: Space) -> tuple[Floats, Floats]:
+    """Return the covariances of means over the points of every model, for a spread of 1, and their roots."""
+    points, unrelated = space.points, np.eye(len(space))
+    linear = points - points.mean(axis=0)
+    apart = np.linalg.norm(points[:, None] - points, axis=-1)
+    length = max(float(np.median(apart[np.triu_indices(len(apart), 1)])), 1e-9)
+    kernels = [space.kernel(name, length) for name in ("squared-exponential", "matern-3/2")]
+    related = [linear @ linear.T / max(float((linear**2).sum(axis=1).mean()), 1e-12), *kernels]
+    models = [*((1 - OWN_SHARE) * each + OWN_SHARE * unrelated for each in related), unrelated]
+    whole = np.array(models) + LEVEL_SHARE
+    return whole, symmetric_root(whole)

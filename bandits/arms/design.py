@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 import numpy as np
 
-from bandits.arms.beliefs import ApartBelief, ArmBelief, LinearBelief
+from bandits.arms.beliefs import ApartBelief, ArmBelief, LinearBelief, MixedBelief
 from bandits.arms.sums import ArmSums
 from bandits.learning.arrivals import Answered, with_delays
 from bandits.learning.contextual import SEVERAL, Calibrated, together
@@ -44,7 +44,8 @@ if TYPE_CHECKING:
 LAWS: Final = ("laplace", "gaussian", "shuffled")
 FOR_REGRET: Final = ("thompson", "imed")
 INDICES: Final = (*FOR_REGRET, "elimination", "top-two", "adversarial")
-BELIEFS: Final = ("apart", "linear")
+BELIEFS: Final = ("apart", "linear", "mixed")
+MOST_MIXED: Final = 256  #: arms of a mixed belief, which holds a covariance of them for every model
 #: of a block over the people before it, if the first block has fewer; the second for the best arm
 BLOCK_GROWTH, BEST_GROWTH = Fraction(1, 32), Fraction(1, 24)
 WORTH, BEST_WORTH = 6.0, 30.0  #: deviations of the noise that the first block has people for
@@ -75,8 +76,6 @@ class ArmDesign(Calibrated):
     def __post_init__(self) -> None:
         if self.space is not None:
             self.space.counts(self, "arms", len(self.space))
-        elif self.belief == "linear":
-            raise InputError("a linear belief is about points", "give a space, whose points are the arms")
         if not all(type(number) is int for number in (self.rounds, self.arms, self.block)):
             raise InputError("rounds, arms and block are whole numbers")
         if not 2 <= self.arms <= 1000 or not 2 * self.arms <= self.rounds <= 10**7:
@@ -91,7 +90,7 @@ class ArmDesign(Calibrated):
         if self.memory is not None and self.index == "top-two":
             raise InputError("top-two looks for one best arm", "leave memory out")
         one_of("index", self.index, INDICES)
-        one_of("belief", self.belief, BELIEFS)
+        self._check_belief()
         if type(self.delays) is not bool:
             raise InputError(f"delays is {str(self.delays)[:40]}", "it is true or false")
         if self.delays and not self.takes_late:
@@ -103,6 +102,15 @@ class ArmDesign(Calibrated):
         if not isinstance(self.level, Fraction) or not 0 < self.level <= 1:
             raise InputError(f"level is {str(self.level)[:40]}", "it is above 0, at most 1")
         self._check_noise()
+
+    def _check_belief(self) -> None:
+        one_of("belief", self.belief, BELIEFS)
+        if self.belief != "apart" and self.space is None:
+            right = "give a space, whose points are the arms"
+            raise InputError(f"a {self.belief} belief is about points", right)
+        if self.belief == "mixed" and self.arms > MOST_MIXED:
+            right = f"at most {MOST_MIXED}, or a linear one"
+            raise InputError(f"a mixed belief in {self.arms} arms is slow", right)
 
     def _check_noise(self) -> None:
         one_of("law", self.law, LAWS)
@@ -143,12 +151,14 @@ class ArmDesign(Calibrated):
 
     @property
     def _points(self) -> Space | None:
-        """Return the points of which means are a linear function; None where arms are apart."""
-        return self.space if self.belief == "linear" else None
+        """Return the points of which means are a function; None where arms are apart."""
+        return None if self.belief == "apart" else self.space
 
     def prior(self) -> ArmBelief:
         """Return the prior of the arms' means."""
-        return ApartBelief(self.arms) if self._points is None else LinearBelief(self._points)
+        if self._points is None:
+            return ApartBelief(self.arms)
+        return (MixedBelief if self.belief == "mixed" else LinearBelief)(self._points)
 
     @property
     def takes_late(self) -> bool:

@@ -124,6 +124,7 @@ class PublicGrid(OfContexts):
             raise InputError(
                 "a kernel matrix has no coordinates", "give actions and contexts a file or a box"
             )
+        count_offers(self, self.space)
         if self.actions < 1:
             raise InputError("the action grid is empty", "needed actions >= 1")
         if self.contexts < 1 or self.actions * self.contexts > MAX_PLACES:

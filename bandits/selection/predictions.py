@@ -22,6 +22,7 @@ from bandits.private_prediction.public_grid import MIN_EIGENVALUE_SHARE, PublicG
 from bandits.selection.forecasts import Selection, Value
 from bandits.selection.rehearsals import PROXY, Runner, noise_of, race, stages
 from bandits.simulation.simulated_people import People
+from bandits.statistics.calibration import exact
 from dpaccount.errors import out_of_range
 
 SHORT = 8  #: rounds below which there is one phase
@@ -66,11 +67,12 @@ def choose_serving(
     """Return the subject of least mean regret of `people` who are all served, and how many of them learn.
 
     `context-histogram` learns from everybody, `function-release` from `rounds` and serves others (`served`).
-    Rewards in [−1, 1] are expected, and functions of the grid's kernel.
+    Rewards in [−1, 1] are expected, so scale yours, and functions of the grid's kernel.
     `people`: 64 to 10⁶; many are rehearsed by 1,024, with noise in proportion.
     `trials`: rehearsals of each subject at most.
     Raises `InputError` for parameters that make no sense.
     """
+    exact(epsilon=epsilon, delta=delta)
     if epsilon <= 0 or not 0 <= delta < 1 or not FEWEST <= people <= 10**6:
         raise out_of_range(f"epsilon > 0, 0 <= delta < 1 and {FEWEST} people to 1000000")
     count = min(people, PROXY)
@@ -78,8 +80,10 @@ def choose_serving(
     of: Any = {"actions": grid.actions, "contexts": grid.contexts, "space": grid.space, "epsilon": bigger}
     runners = []
     if grid.contexts > 1 and 1 < grid.actions <= MOST_ACTIONS:
-        histogram = ContextHistogram(rounds=count, lowest=Fraction(-1), **of)
-        runners.append(Runner("context-histogram", {"rounds": people}, partial(_serving, grid, histogram)))
+        lowest = Fraction(-1)
+        histogram = ContextHistogram(rounds=count, lowest=lowest, **of)
+        chosen: dict[str, Value] = {"rounds": people, "lowest": lowest}
+        runners.append(Runner("context-histogram", chosen, partial(_serving, grid, histogram)))
     of |= {"kernel": grid.kernel, "lengthscale": grid.lengthscale}
     for law in ("k-norm", "gaussian") if delta else ("k-norm",):
         for part in LEARNING:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from bandits.arm_phases import ArmPhases
-from bandits.arms.design import BELIEFS, FOR_REGRET
+from bandits.arms.design import FOR_REGRET, MOST_MIXED
 from bandits.doubling_gp_ucb import DoublingGpUcb
 from bandits.jdp_gp_ucb import JdpGpUcb
 from bandits.learning.features import MAX_MAP_FEATURES, RADIUS
@@ -29,11 +29,12 @@ from bandits.phased_cells import PhasedCells
 from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import PhasedPosterior
 from bandits.selection.forecasts import Selection, Value, quietest
-from bandits.simulation.simulated_people import ONE_AXIS, PAPER, WORLD_LAWS, WorldLaw
+from bandits.simulation.simulated_people import LINEAR, ONE_AXIS, PAPER, WORLD_LAWS, WorldLaw
 from bandits.simulation.surfaces import Surface, surface
 from bandits.space.points import Space
 from bandits.statistics.additive_model import SCALES
 from bandits.statistics.arrays import Floats
+from bandits.statistics.calibration import exact
 from bandits.statistics.first_moments import HALF
 from bandits.surface_gp_ucb import SurfaceGpUcb
 from dpaccount.errors import InputError, out_of_range
@@ -92,7 +93,7 @@ def choose(  # noqa: PLR0913
     candidates: int = 25,
     dimension: int = 2,
     space: Space | str | None = None,
-    laws: tuple[WorldLaw, ...] = WORLD_LAWS,
+    laws: Sequence[WorldLaw] = WORLD_LAWS,
     trials: int | None = None,
 ) -> Selection:
     """Return the bandit that wins public rehearsals (`race`), for a kind of privacy, budget and horizon.
@@ -108,8 +109,30 @@ def choose(  # noqa: PLR0913
     `trials`: rehearsals of each bandit at most (`stages`), where what is chosen for has no more itself.
     Raises `InputError` for parameters that make no sense.
     """
+    exact(epsilon=epsilon, delta=delta)
     if epsilon <= 0 or not 0 < delta < 1 or rounds < 2 or not laws:
         raise out_of_range("epsilon > 0, 0 < delta < 1, rounds >= 2 and a law of worlds at least")
+    if space is not None and not isinstance(space, Space | str):
+        raise InputError("space is no public points", "give bandits.space.reading.of_table(points)")
+    if privacy == "joint" and space is None and candidates < 2:
+        raise InputError(f"candidates is {candidates}", "with fewer than 2 there is nothing to choose")
+    people: dict[str, Any] = {"candidates": candidates, "dimension": dimension, "space": space}
+    return _chosen(privacy, epsilon, delta, rounds, **people, laws=tuple(laws), trials=trials)
+
+
+@lru_cache(maxsize=256)
+def _chosen(  # noqa: PLR0913
+    privacy: str,
+    epsilon: Fraction,
+    delta: Fraction,
+    rounds: int,
+    *,
+    candidates: int,
+    dimension: int,
+    space: Space | str | None,
+    laws: tuple[WorldLaw, ...],
+    trials: int | None,
+) -> Selection:
     if privacy == "local":
         return Selection(
             "local-gp-ucb",
@@ -313,7 +336,9 @@ def _on_arms(
 ) -> list[Runner]:
     """Return `arm-phases` on a space, by index and belief, with this noise."""
     made: Any = partial(ArmPhases, space=space, epsilon=epsilon, rounds=rounds)
-    kinds = [*product(FOR_REGRET, BELIEFS), ("elimination", "linear")]
+    lines = len(space) > MOST_MIXED or all(law.kernel == LINEAR for law in laws)
+    believed = "linear" if lines else "mixed"
+    kinds = [*product(FOR_REGRET, ("apart", believed)), ("elimination", believed)]
     made_of = [{"index": index, "belief": belief, **noise} for index, belief in kinds]
     return [Runner("arm-phases", each, partial(_of_space, made(**each), laws)) for each in made_of]
 

@@ -27,6 +27,7 @@ CONTEXT_KEYS: Final = ("file", "digest", "box", "kernel", "weight", "clipped")
 SPACE_KEYS: Final = (*CONTEXT_KEYS, "most", "contexts")
 AXIS_KEYS: Final = ("unit", "points", "values")
 MAX_CANDIDATES: Final = 1000  #: candidates that a person may have
+TABLES: Final = "give names, columns by name, or a data frame"
 MAX_COORDINATE: Final = 1e15  #: absolute value of a coordinate
 
 
@@ -132,37 +133,51 @@ def _of_file(place: Place, box: dict[str, Axis], weight: Place | None) -> Space:
     if place.at.endswith("contexts"):
         often = np.ones(len(lines))
         if weight is not None:
-            often = _weights(columns.pop(weight.text(), None), weight, path)
+            often = _weights(columns.pop(weight.text(), None), weight.text(), path)
     elif weight is not None:
         raise weight.wrong("points that are played have no weights", "give it beside a file of contexts")
     return replace(_of_columns(columns, units, box, often, path), source=f"{path.name} {digest}")
 
 
-def of_table(points: Any) -> Space:
+def of_table(points: Any, contexts: Any = None, weight: str | None = None) -> Space:
     """Return public points from Python: names alone, columns by name, or a data frame.
 
     Columns are those of a file: `name`, numbers, with their unit in brackets after the column's name, and
-    texts, which are categories.  Points of which only names are given are all equally far apart.  Raises
-    `InputError` as for a file.
+    texts, which are categories.  Points of which only names are given are all equally far apart.
+    `contexts`: columns, or a frame, of a public sample of contexts, whose law is how often one is there, or
+    its column `weight`.  Raises `InputError` as for a file.
     """
-    right = "give names, columns by name, or a data frame"
-    if isinstance(points, str | bytes):
-        raise InputError("these are no points", right)
+    law = None if contexts is None else _of_columns_by_name(contexts, weight, contexts=True)
+    if weight is not None and law is None:
+        raise InputError("points that are played have no weights", "give it beside contexts")
+    if isinstance(points, Mapping) or hasattr(points, "columns"):
+        return replace(_of_columns_by_name(points), contexts=law)
     try:
-        if not isinstance(points, Mapping) and not hasattr(points, "columns"):
-            return _of_names([_written(name) for name in points])
-        names = list(points.keys() if isinstance(points, Mapping) else points.columns)
+        if isinstance(points, str | bytes):
+            raise TypeError
+        return replace(_of_names([_written(name) for name in points]), contexts=law)
+    except TypeError:
+        raise InputError("these are no points", TABLES) from None
+
+
+def _of_columns_by_name(table: Any, weight: str | None = None, *, contexts: bool = False) -> Space:
+    try:
+        names = list(table.keys() if isinstance(table, Mapping) else table.columns)
         header = [str(name).strip() for name in names]
         if len(set(header)) < len(header):
             raise InputError("a column has no name, or that of another", "name each once", "the table")
-        cells = {name: [*map(_written, points[key])] for name, key in zip(header, names, strict=True)}
+        cells = {name: [*map(_written, table[key])] for name, key in zip(header, names, strict=True)}
     except (AttributeError, TypeError, KeyError):
-        raise InputError("these are no points", right) from None
+        raise InputError("these are no points", TABLES) from None
     if len({len(column) for column in cells.values()}) != 1:
         raise InputError("the columns are not of one length", "give a cell of each for every point")
     units = _units(cells, "the table")
-    columns = dict(zip(units, cells.values(), strict=True))
-    return replace(_of_columns(columns, units, {}, None, "the table"), source="a table")
+    columns, often = dict(zip(units, cells.values(), strict=True)), None
+    if contexts:
+        often = np.ones(len(next(iter(cells.values()))))
+        if weight is not None:
+            often = _weights(columns.pop(weight, None), weight, "the table")
+    return replace(_of_columns(columns, units, {}, often, "the table"), source="a table")
 
 
 def _of_names(names: list[str]) -> Space:
@@ -280,13 +295,11 @@ def _reads_as_number(cell: str) -> bool:
     return True
 
 
-def _weights(cells: list[str] | None, weight: Place, path: Path) -> Floats:
+def _weights(cells: list[str] | None, weight: str, where: Path | str) -> Floats:
     numbers = [_number(cell) for cell in cells or ()]
     weights = [number for number in numbers if number is not None and number >= 0]
     if cells is None or len(weights) < len(cells) or not sum(weights) > 0:
-        raise weight.wrong(
-            f"{path.name} has no column {weight.text()[:40]!r} of weights", "give numbers >= 0"
-        )
+        raise InputError(f"no column {weight[:40]!r} has weights", "give numbers >= 0", where)
     return np.array(weights)
 
 

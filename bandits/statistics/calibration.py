@@ -11,6 +11,14 @@ SEARCH_STEPS = 10  #: the answer is within a part in 2^10 of the least
 REACH = 40  #: scales from 2^−40 to 2^40 are tried
 
 
+def exact(**numbers: Fraction) -> None:
+    """Refuse a number that is no fraction, such as 0.1, which is not a tenth; raises `InputError`."""
+    for name, number in numbers.items():
+        if not isinstance(number, int | Fraction) or isinstance(number, bool):
+            written = str(number)[:40]
+            raise InputError(f"{name} is {written!r}", f'give a fraction, such as Fraction("{written}")')
+
+
 def target(epsilon: Fraction, delta: Fraction) -> None:
     """Refuse (ε, δ) that a bandit is not calibrated to; raises `InputError`."""
     if epsilon <= 0 or not 0 < delta < 1:

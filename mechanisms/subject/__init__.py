@@ -57,13 +57,20 @@ class Domain:
     def clamped(self, data: Rows) -> Rows:
         """Return values clamped to their columns' bounds, whole if required; NaN is `missing`.
 
-        Rows are processed independently, so neighbours stay neighbours.  An empty dataset is valid.
+        Rows are processed independently, so neighbours stay neighbours.  An empty dataset is valid.  Raises
+        `InputError` for rows of another width.
         """
+        self._check_width(data)
         if not len(data):
             return np.zeros((0, len(self.low)))
         known = np.where(np.isnan(data), self.nothing, data)
         inside: Rows = np.clip(known, self.low, self.high)
         return np.where(np.array(self.integer, dtype=bool), np.floor(inside), inside)
+
+    def _check_width(self, data: Rows) -> None:
+        if data.ndim != 2 or (len(data) and data.shape[1] != len(self.low)):
+            width = " × ".join(map(str, data.shape[1:])) or "no"
+            raise InputError(f"data has {width} columns", f"needed rows of {len(self.low)} numbers")
 
     def admit(self, data: Rows, relation: str) -> None:
         """Validate the shape of data, before any charge; values are clamped, never rejected.
@@ -73,9 +80,7 @@ class Domain:
         reveals that it was exceeded, since dropping rows would let one row bring another in.  An
         empty dataset may have any columns.  Raises `InputError`.
         """
-        if data.ndim != 2 or (len(data) and data.shape[1] != len(self.low)):
-            width = " × ".join(map(str, data.shape[1:])) or "no"
-            raise InputError(f"data has {width} columns", f"needed rows of {len(self.low)} numbers")
+        self._check_width(data)
         if not kind_of(relation).rows_vary and len(data) != self.rows:
             raise InputError(f"data has {len(data)} rows", f"this mechanism is set up for {self.rows}")
         if len(data) > self.rows:

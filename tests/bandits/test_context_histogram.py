@@ -103,10 +103,11 @@ def test_groups_of_cells_are_cuts_of_one_tree(contexts):
         before = groups
 
 
-def test_contexts_of_a_public_sample_weigh_as_often_as_they_are_there():
-    often = of_table({"x": ["a", "b"]})
-    sample = replace(often, weights=(0.75, 0.25), source="a sample")
-    space = replace(of_table(["one", "two", "three"]), contexts=sample)
+@looped(
+    ("contexts", "weight"), [({"x": list("aaab")}, None), ({"x": list("ab"), "people": [3, 1]}, "people")]
+)
+def test_contexts_of_a_public_sample_weigh_as_often_as_they_are_there(contexts, weight):
+    space = of_table(["one", "two", "three"], contexts, weight)
     cells = ContextHistogram(rounds=24, space=space).cells
     assert sorted(cells.chances) == [0.25, 0.75]
 

@@ -1,6 +1,7 @@
 """Private bandits: calibrated as proved, streams as noisy as stated, inputs refused before any charge."""
 
 import json
+import re
 from dataclasses import replace
 from fractions import Fraction
 from itertools import accumulate
@@ -389,8 +390,9 @@ def test_the_selector_knows_kinds_of_privacy(monkeypatch):
     assert "of 1024 people at ε = 31.2 " in far.because
     own = rehearsals.choose("reward", ONE, TENTH, 60, space=grid(4), laws=(WorldLaw("unrelated", base=0.8),))
     assert "arm-phases imed apart" in own.because
-    assert "arm-phases thompson linear" in own.because
-    assert "arm-phases elimination linear" in own.because
+    assert "arm-phases thompson mixed" in own.because
+    assert "arm-phases elimination mixed" in own.because
+    assert "linear" not in own.because  # nobody said that all laws are
     assert "shuffled" not in own.because  # nobody said that there is a shuffler
     mixed = rehearsals.choose("shuffled", ONE, TENTH, 60, space=grid(4), laws=(WorldLaw("linear"),))
     parameters = {"law": "shuffled", "delta": TENTH}
@@ -401,6 +403,16 @@ def test_the_selector_knows_kinds_of_privacy(monkeypatch):
     assert "surface-gp-ucb" in public.because
     assert "phased-posterior correlated" in public.because
     assert rehearsals.choose("local", ONE, SMALL, 256).subject == "local-gp-ucb"
+    for wrong, given in (
+        ('give a fraction, such as Fraction("0.1")', {"epsilon": 0.1}),
+        ('give a fraction, such as Fraction("1e-06")', {"delta": 1e-6}),
+        ("nothing to choose", {"candidates": 1}),
+        ("of_table", {"space": ["a", "b"]}),
+    ):
+        with pytest.raises(InputError, match=re.escape(wrong)):
+            rehearsals.choose("joint", **{"epsilon": ONE, "delta": SMALL, "rounds": 256} | given)
+    listed = rehearsals.choose("joint", ONE, TENTH, 24, candidates=3, laws=[WorldLaw("linear")])
+    assert "in worlds linear" in listed.because
     with pytest.raises(InputError, match="joint, reward, shuffled, local"):
         rehearsals.choose("mixed", ONE, SMALL, 256)
     for space in (None, "camelback"):

@@ -591,3 +591,13 @@ def test_points_from_python_are_those_of_a_file(tmp_path):
 def test_what_are_no_points_is_one_sentence(wrong):
     with pytest.raises(InputError):
         of_table(wrong)
+    if wrong is not None:
+        with pytest.raises(InputError):
+            of_table(["a", "b"], contexts=wrong)
+
+
+@looped("given", [{"weight": "x"}, {"contexts": {"x": [1, 2]}, "weight": "y"},
+                  {"contexts": {"x": [1, 2], "n": [1, -1]}, "weight": "n"}])  # fmt: skip
+def test_weights_are_those_of_contexts(given):
+    with pytest.raises(InputError, match="weights"):
+        of_table(["a", "b"], **given)

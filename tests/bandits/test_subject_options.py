@@ -123,6 +123,7 @@ RUNS = {
             {"index": "adversarial", "block": 4},
             {"space": OWN, "arms": 6, "index": "elimination"},
             {"space": OWN, "arms": 6, "belief": "linear"},
+            {"space": OWN, "arms": 6, "belief": "mixed"},
             {"belief": "apart", "law": "shuffled", "delta": 1e-3},
             {"law": "gaussian", "sigma": 3, "arms": 4, "rounds": 70, "delta": 1e-6},
         ],
