@@ -424,9 +424,11 @@ class CellsBelief:
         if end is not None:
             self._played.append((self._before, end, played, chances))
             parts = subject.answers(self._played, end)
-            self._answers = sum(answers for answers, _, _ in parts)
+            answers = np.maximum([number for number, _, _ in parts], contextual.LEAST_ANSWERS)
+            self._answers = float(answers.sum())
             played = np.concatenate([each for _, each, _ in parts])
-            chances = np.concatenate([each * (answers / self._answers) for answers, _, each in parts])
+            shares = zip(answers / self._answers, parts, strict=True)
+            chances = np.concatenate([share * each for share, (_, _, each) in shares])
             self._partition(played, chances, self._answers, axes[:, :CLUSTERED])
 
     def _partition(self, played: Floats, chances: Floats, people: float, axes: Floats) -> None:

@@ -28,7 +28,7 @@ from typing import ClassVar
 import numpy as np
 
 from bandits.learning import contextual
-from bandits.learning.contextual import ExpectsAnswers, Learner, MomentBandit, Played
+from bandits.learning.contextual import LEAST_ANSWERS, ExpectsAnswers, Learner, MomentBandit, Played
 from bandits.statistics import continual_sums
 from bandits.statistics.arrays import Floats, Integers
 from bandits.statistics.axes import symmetric_root
@@ -171,10 +171,11 @@ class PhaseBelief:
         # Late answers count in the phase in which they come, so every earlier phase adds what is still
         # expected of it.
         for answers, played, chances in self._subject.answers(self._phases, people):
-            g = self.directions(played)
-            weighed = answers * chances * g.T
-            shape += np.column_stack([weighed.sum(axis=1), weighed @ played])
-            spread += weighed @ g
+            if answers >= LEAST_ANSWERS:
+                g = self.directions(played)
+                weighed = answers * chances * g.T
+                shape += np.column_stack([weighed.sum(axis=1), weighed @ played])
+                spread += weighed @ g
         self._shapes.append(shape)
         self._spreads.append(spread)
         self._before = people

@@ -21,7 +21,7 @@ from bandits.learning.nystrom import NystromFeatures
 from bandits.space.points import Space
 from bandits.statistics import kernels, published_noise
 from bandits.statistics.arrays import Floats, Integers
-from bandits.statistics.calibration import least_sigma, one_of, target
+from bandits.statistics.calibration import exact, least_sigma, one_of, target
 from dpaccount.errors import InputError, out_of_range
 from dpaccount.noise.receipt import Noise
 from dpaccount.proof import REPLACE_ONE, Cover, Theorem, assume_view, billboard
@@ -316,6 +316,8 @@ class WithDelays(OwnCandidates):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if type(self.delays) is not bool:
+            raise InputError(f"delays is {str(self.delays)[:40]}", "it is true or false")
         if self.delays and not self.takes_late:
             raise InputError("this bandit takes no late answers", "leave delays out")
 
@@ -345,10 +347,11 @@ class ExpectsAnswers(WithDelays):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        exact(answering=self.answering, late=self.late)
         if not 0 < self.answering <= 1:
-            raise InputError(f"answering is {float(self.answering):.6g}", "it is a share above 0, at most 1")
+            raise InputError(f"answering is {str(self.answering)[:40]}", "it is a share above 0, at most 1")
         if not 0 <= self.late <= MOST_LATE:
-            raise InputError(f"late is {float(self.late):.6g}", f"it is people, 0 ... {MOST_LATE}")
+            raise InputError(f"late is {str(self.late)[:40]}", f"it is people, 0 ... {MOST_LATE}")
 
     def expected(self, first: int, last: int, people: int) -> float:
         """Return the expected number of answers from people (`first`, `last`] after `people` have asked."""
@@ -366,9 +369,9 @@ class ExpectsAnswers(WithDelays):
         before, found = phases[-1][0], []
         for first, last, played, chances in phases:
             answers = self.expected(first, last, people) - self.expected(first, last, before)
-            # The policy of the phase under way always counts: what it plays is what comes to be known.
+            # The policy of the phase under way always counts: cells are made of what it plays.
             if last == people or answers >= LEAST_ANSWERS:
-                found.append((max(answers, LEAST_ANSWERS), played, chances))
+                found.append((answers, played, chances))
         return found
 
 

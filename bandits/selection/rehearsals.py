@@ -116,23 +116,18 @@ def choose(  # noqa: PLR0913
         raise InputError("space is no public points", "give bandits.space.reading.of_table(points)")
     if privacy == "joint" and space is None and candidates < 2:
         raise InputError(f"candidates is {candidates}", "with fewer than 2 there is nothing to choose")
-    people: dict[str, Any] = {"candidates": candidates, "dimension": dimension, "space": space}
-    return _chosen(privacy, epsilon, delta, rounds, **people, laws=tuple(laws), trials=trials)
+    given = (privacy, epsilon, delta, rounds, candidates, dimension)
+    return _chosen(given, space, tuple(laws), trials)
 
 
 @lru_cache(maxsize=256)
-def _chosen(  # noqa: PLR0913
-    privacy: str,
-    epsilon: Fraction,
-    delta: Fraction,
-    rounds: int,
-    *,
-    candidates: int,
-    dimension: int,
+def _chosen(
+    given: tuple[str, Fraction, Fraction, int, int, int],
     space: Space | str | None,
     laws: tuple[WorldLaw, ...],
     trials: int | None,
 ) -> Selection:
+    privacy, epsilon, delta, rounds, candidates, dimension = given
     if privacy == "local":
         return Selection(
             "local-gp-ucb",

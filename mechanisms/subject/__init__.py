@@ -60,9 +60,9 @@ class Domain:
         Rows are processed independently, so neighbours stay neighbours.  An empty dataset is valid.  Raises
         `InputError` for rows of another width.
         """
-        self._check_width(data)
         if not len(data):
             return np.zeros((0, len(self.low)))
+        self._check_width(data)
         known = np.where(np.isnan(data), self.nothing, data)
         inside: Rows = np.clip(known, self.low, self.high)
         return np.where(np.array(self.integer, dtype=bool), np.floor(inside), inside)
