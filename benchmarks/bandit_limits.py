@@ -139,6 +139,51 @@ def wrong_kernels(people: int = 5000, seeds: range = SEEDS) -> Rows:
         yield from beside_first(runners, share, seeds)
 
 
+def needle_told(people: int = 5000, seeds: range = range(90_000, 90_048)) -> Rows:
+    """Yield regret on the needle of `wrong_kernels` where all but its place is told, by the exact posterior.
+
+    People answer by the same bit at ε = 1, of a reward clipped to ±1.25, as `local-posterior` begins.  Noise
+    is known to be uniform.  A point is that of a draw of the place, or the one of least squared regret over
+    information (Russo & Van Roy 2018).
+    """
+    at, places, clip = grid(100).points[:, 0], np.linspace(0, 1, 201), 1.25
+    noises = (np.arange(400) + 0.5) / 200 - 1
+
+    def needles(centre: np.ndarray) -> np.ndarray:
+        return np.exp(-(((at[:, None] - centre) / 0.02) ** 2) / 2)
+
+    def chances(means: np.ndarray) -> np.ndarray:
+        kept = np.clip((means[..., None] + noises) / clip, -1, 1).mean(axis=-1)
+        return 0.5 + 0.5 * np.tanh(0.5) * kept
+
+    def unsure(chance: np.ndarray) -> np.ndarray:
+        return -chance * np.log(chance) - (1 - chance) * np.log(1 - chance)
+
+    means = needles(places)
+    known, lost = chances(means), means.max(axis=0) - means
+    shares: dict[str, list[float]] = {"by draws": [], "by regret and information": []}
+    for seed in seeds:
+        for how, found in shares.items():
+            rng = np.random.default_rng([seed, 12])
+            true = needles(rng.random(1))[:, 0]
+            bits, logs, played = chances(true), np.zeros(len(places)), []
+            for _ in range(people):
+                belief = np.exp(logs - logs.max()) / np.exp(logs - logs.max()).sum()
+                if how == "by draws":
+                    point = int(means[:, rng.choice(len(places), p=belief)].argmax())
+                else:
+                    told = unsure(known @ belief) - unsure(known) @ belief
+                    point = int(((lost @ belief) ** 2 / np.maximum(told, 1e-15)).argmin())
+                played.append(point)
+                one = rng.random() < bits[point]
+                logs += np.log(known[point] if one else 1 - known[point])
+            found.append(float((true.max() - true[played]).mean() / (true.max() - true.mean())))
+    for how, found in shares.items():
+        yield regret_row(
+            f"a needle of width .02, told but for its place, {how}", found, "by draws", shares["by draws"]
+        )
+
+
 #: what arms pay, by how they are drawn; ε; people; how many ask before an answer, on average
 ARMS = (
     ("10 arms, 40 people late", lambda rng: rng.uniform(0.2, 0.8, 10), 1, 5000, 40),

@@ -38,7 +38,7 @@ from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.phased_posterior import PhasedPosterior
 from bandits.simulation.simulated_people import simulated_people
 from bandits.space.points import grid, of_matrix
-from benchmarks.bandit_limits import clicks, late_and_silent, public_arms, wrong_kernels
+from benchmarks.bandit_limits import clicks, late_and_silent, needle_told, public_arms, wrong_kernels
 from benchmarks.chosen_bandits import chosen, played_share, regret_row
 from benchmarks.context_cells import real_contexts
 from benchmarks.projected_bandits import projections
@@ -76,9 +76,10 @@ def rows(setting: BenchmarkSetting) -> Rows:
         yield BenchmarkRow(what, error(ours), "in the kernel", "as many random features", error(theirs))
     if setting.long:
         yield from whole_runs(10**6)
-        on_people = (public_arms, real_contexts, late_and_silent, clicks, chosen, projections, wrong_kernels)
+        on_people = (public_arms, real_contexts, late_and_silent, clicks, chosen, projections)
+        by_device = (wrong_kernels, needle_told)
         on_arms = (arms, shuffled_arms, linear_arms, best_arm, regret_bound, changing_arms)
-        yield from chain.from_iterable(each() for each in (*on_people, *on_arms))
+        yield from chain.from_iterable(each() for each in (*on_people, *by_device, *on_arms))
 
 
 def arms(seeds: range = range(7000, 7024)) -> Rows:
