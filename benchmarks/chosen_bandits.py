@@ -7,7 +7,6 @@ from fractions import Fraction
 import numpy as np
 from scipy.special import ndtr
 
-from audits.subjects.catalogue import find
 from bandits.arm_phases import ArmPhases
 from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.selection.rehearsals import baselines, choose
@@ -59,27 +58,23 @@ def chosen(people: int = 1024, seeds: range = range(7000, 7024)) -> Rows:
     for what, law, candidates, dimension, laws in CHOSEN_IN:
         shape = {"candidates": candidates, "dimension": dimension}
         choice = choose("joint", **budget, **shape, laws=laws)
-        kind = find(choice.subject).made_by
-        ours = kind(**budget, **shape, **choice.parameters)
         simple = [MomentGpUcb(**budget, **shape, **each) for each in baselines(people, dimension)]
         shares = []
         for seed in seeds:
             world = law.people(people, candidates, dimension, seed)
             if what.startswith("revenue"):
                 world = revenue(world, seed)
-            shares.append([joint_share(bandit, world, seed) for bandit in (ours, *simple)])
+            shares.append([joint_share(bandit, world, seed) for bandit in (choice.bandit, *simple)])
         yield beside_simple(f"{what}: {choice.subject}", shares, ("phases", "one release", "a histogram"))
     names = tuple(str(arm) for arm in range(10))
     space = Space(names, np.linspace(0, 1, 10).tobytes(), (Axis("arm"),))
     choice = choose("reward", **budget, space=space, laws=(WorldLaw("unrelated"),))
-    own = {} if choice.subject == "arm-phases" else {"delta": budget["delta"]}
-    ours = find(choice.subject).made_by(rounds=people, space=space, **own, **choice.parameters)
     simple = [MomentGpUcb(**budget, space=space, **each) for each in baselines(people, 1)]
     simple.append(ArmPhases(rounds=people, arms=10))
     shares = []
     for seed in seeds:
         world = WorldLaw("unrelated").people(people, 10, 1, seed, space)
-        first = played_share(ours, world.rewards, world.means[0], seed)
+        first = played_share(choice.bandit, world.rewards, world.means[0], seed)
         rest = [joint_share(bandit, world, seed) for bandit in simple[:-1]]
         last = played_share(simple[-1], world.rewards, world.means[0], seed)
         shares.append([first, *rest, last])

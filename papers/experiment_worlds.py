@@ -48,7 +48,7 @@ class PeopleWorld(TrialWorld):
 
     def rehearsed(self, epsilon: Fraction, delta: Fraction, trials: int | None = None) -> Selection:
         """Return the jointly private bandit of least regret on other people of this law."""
-        shape = {"candidates": self.candidates, "dimension": self.dimension}
+        shape: Any = {"candidates": self.candidates, "dimension": self.dimension}
         return choose("joint", epsilon, delta, self.rounds, **shape, laws=(WorldLaw(),), trials=trials)
 
     def people(self, seed: int) -> People:

@@ -20,6 +20,7 @@ PRIOR_VARIANCE: Final = 0.09  #: of a mean about ½, before anything is known; o
 REWARD_VARIANCE: Final = 0.25  #: of a reward in [0, 1], at most
 ARMS_APART: Final = 0.8  #: of the arms' means about their level, where that is nearer than this to 0 or 1
 OWN_SHARE: Final = 0.1  #: share of the variance of related means that is each arm's own
+LEAST_VARIANCE: Final = 1e-12  #: of a mean
 LEVEL_SHARE: Final = 0.25  #: of the variance of means, that of their level about the one that sums say
 EDGE: Final = 0.003  #: a level nearer to 0 or 1 is taken for this
 
@@ -150,7 +151,6 @@ class MixedBelief(ArmBelief):
 
     def __init__(self, space: Space) -> None:
         super().__init__(len(space))
-        self.space = space
         self._models, self._roots = _models(space)
 
     def _posterior(self) -> "MixedPosterior":
@@ -177,8 +177,10 @@ class MixedBelief(ArmBelief):
         """Return one over the variance of every mean."""
         posterior = self._posterior()
         own = posterior.spread**2 * np.diagonal(self._models, axis1=1, axis2=2)
-        squares = own - (posterior.half**2).sum(axis=1) + posterior.means**2
-        return 1 / (posterior.chances @ squares - (posterior.chances @ posterior.means) ** 2)
+        away = posterior.means - posterior.chances @ posterior.means
+        # Rounding may leave nothing of what is known very well.
+        within = np.maximum(own - (posterior.half**2).sum(axis=1), LEAST_VARIANCE)
+        return 1 / (posterior.chances @ (within + away**2))
 
     def draw(self, width: float, hope: float, coins: np.random.Generator) -> Floats:
         """Return a draw of the means by one of the models, whose spread is `width` times the model's."""

@@ -55,11 +55,12 @@ def cells_of(contexts: PublicContexts) -> ContextCells:
 
 def _cuts(points: Floats) -> Integers:
     """Return the group of each point, from 0, where all are 1, 2, … MAX_CELLS groups: a column each."""
-    from scipy.cluster.hierarchy import linkage  # late: no other bandit needs it
+    from scipy.cluster.hierarchy import linkage  # late: no other bandit needs them
+    from scipy.spatial.distance import pdist
 
     count = len(points)
     group, found = np.arange(count), []
-    for k, (one, other) in enumerate(linkage(points, "ward")[:, :2]):
+    for k, (one, other) in enumerate(linkage(pdist(points), "ward")[:, :2]):
         if count - k <= MAX_CELLS:
             found.append(np.unique(group, return_inverse=True)[1])
         group[(group == one) | (group == other)] = count + k

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
+from typing import Any
 
 import numpy as np
 
@@ -28,11 +29,15 @@ Value = str | int | Fraction  #: of a chosen parameter
 
 @dataclass(frozen=True)
 class Selection:
-    """A catalogued bandit, the parameters that were chosen for it, and why."""
+    """A catalogued bandit, the parameters that were chosen for it, and why.
+
+    `bandit` is it, made for the people and budget that were asked for, where rehearsals chose it.
+    """
 
     subject: str
     parameters: dict[str, Value]
     because: str
+    bandit: Any = None
 
 
 def quietest(epsilon: Fraction, delta: Fraction, rounds: int, size: int) -> Selection:

@@ -83,7 +83,8 @@ def choose_serving(
         lowest = Fraction(-1)
         histogram = ContextHistogram(rounds=count, lowest=lowest, **of)
         chosen: dict[str, Value] = {"rounds": people, "lowest": lowest}
-        runners.append(Runner("context-histogram", chosen, partial(_serving, grid, histogram)))
+        play = partial(_serving, grid, histogram)
+        runners.append(Runner("context-histogram", chosen, play, bandit=histogram))
     of |= {"kernel": grid.kernel, "lengthscale": grid.lengthscale}
     for law in ("k-norm", "gaussian") if delta else ("k-norm",):
         for part in LEARNING:
@@ -96,10 +97,13 @@ def choose_serving(
                 **of,
             )
             said: dict[str, Value] = {"rounds": each, "served": people - each, "law": law}
-            runners.append(Runner("function-release", said, partial(_serving, grid, released)))
+            play = partial(_serving, grid, released)
+            runners.append(Runner("function-release", said, play, bandit=released))
     selection = race(runners, stages(trials))
     of_fewer = f" of {count} people at ε = {float(bigger):.3g}" if count < people else ""
-    return replace(selection, because=f"{selection.because}{of_fewer}")
+    of_people = {key: value for key, value in selection.parameters.items() if key in ("rounds", "served")}
+    bandit = replace(selection.bandit, epsilon=epsilon, **of_people)
+    return replace(selection, because=f"{selection.because}{of_fewer}", bandit=bandit)
 
 
 def _serving(grid: PublicGrid, subject: Any, seed: int) -> float:

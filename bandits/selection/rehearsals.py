@@ -24,6 +24,7 @@ from bandits.arms.design import FOR_REGRET, MOST_MIXED
 from bandits.doubling_gp_ucb import DoublingGpUcb
 from bandits.jdp_gp_ucb import JdpGpUcb
 from bandits.learning.features import MAX_MAP_FEATURES, RADIUS
+from bandits.local_gp_ucb import LocalGpUcb
 from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.phased_cells import PhasedCells
 from bandits.phased_gp_ucb import PhasedGpUcb
@@ -76,6 +77,7 @@ class Runner:
     parameters: dict[str, Value]
     play: Play
     pure: bool = False  #: whether it meets ε at a δ of 0
+    bandit: Any = None  #: which is rehearsed
 
     @property
     def label(self) -> str:
@@ -83,7 +85,6 @@ class Runner:
         return " ".join([self.subject, *map(str, self.parameters.values())])
 
 
-@lru_cache(maxsize=256)
 def choose(  # noqa: PLR0913
     privacy: str,
     epsilon: Fraction,
@@ -129,11 +130,11 @@ def _chosen(
 ) -> Selection:
     privacy, epsilon, delta, rounds, candidates, dimension = given
     if privacy == "local":
-        return Selection(
-            "local-gp-ucb",
-            {},
-            "nobody is trusted, so every person noises a message of their own; not rehearsed",
-        )
+        of: Any = {"space": space} if isinstance(space, Space) else {}
+        of = of or {"candidates": candidates, "dimension": dimension}
+        bandit = LocalGpUcb(rounds=rounds, epsilon=epsilon, delta=delta, **of)
+        why = "nobody is trusted, so every person noises a message of their own; not rehearsed"
+        return Selection("local-gp-ucb", {}, why, bandit)
     if privacy not in ("joint", "reward", "shuffled"):
         raise InputError(f"privacy is {privacy[:40]!r}", "known: joint, reward, shuffled, local")
     if privacy == "shuffled" and not isinstance(space, Space):
@@ -170,7 +171,9 @@ def _chosen(
     if "refresh" in parameters:
         parameters["refresh"] = int(parameters["refresh"]) * asked // rounds
     because = f"{selection.because}{where}{few}; not rehearsed: {left_out}"
-    return Selection(selection.subject, parameters, because)
+    batch = {key: value for key, value in parameters.items() if key == "refresh"}
+    bandit = replace(selection.bandit, rounds=asked, epsilon=given[1], **batch)
+    return Selection(selection.subject, parameters, because, bandit)
 
 
 def stages(trials: int | None = None) -> tuple[int, ...]:
@@ -222,7 +225,7 @@ def race(runners: Sequence[Runner], looks: tuple[int, ...] | None = None) -> Sel
     )
     count = sum(map(len, regrets.values()))
     because = f"mean regret in {count} public rehearsals: {listed}{why}"
-    return Selection(winner.subject, winner.parameters, because)
+    return Selection(winner.subject, winner.parameters, because, winner.bandit)
 
 
 def played(play: Callable[[int], Any], seeds: range) -> Floats:
@@ -297,8 +300,9 @@ def _contextual(
         ("phased-cells", PhasedCells, {}),
     ]
     return [
-        Runner(name, parameters, partial(_on_people, kind(**common, **parameters), laws), kind is PhasedCells)
+        Runner(name, parameters, partial(_on_people, made, laws), kind is PhasedCells, made)
         for name, kind, parameters in kinds
+        for made in [kind(**common, **parameters)]
     ]
 
 
@@ -320,8 +324,9 @@ def _on_points(
     ]
     kinds += [("surface-gp-ucb", SurfaceGpUcb, {})]
     runners = [
-        Runner(name, parameters, partial(_of_space, kind(**common, delta=delta, **parameters), laws))
+        Runner(name, parameters, partial(_of_space, made, laws), bandit=made)
         for name, kind, parameters in kinds
+        for made in [kind(**common, delta=delta, **parameters)]
     ]
     return runners if rounds < 2 * len(space) else runners + _on_arms(space, epsilon, rounds, laws, {})
 
@@ -335,7 +340,11 @@ def _on_arms(
     believed = "linear" if lines else "mixed"
     kinds = [*product(FOR_REGRET, ("apart", believed)), ("elimination", believed)]
     made_of = [{"index": index, "belief": belief, **noise} for index, belief in kinds]
-    return [Runner("arm-phases", each, partial(_of_space, made(**each), laws)) for each in made_of]
+    bandits = [made(**each) for each in made_of]
+    return [
+        Runner("arm-phases", each, partial(_of_space, bandit, laws), bandit=bandit)
+        for each, bandit in zip(made_of, bandits, strict=True)
+    ]
 
 
 def _of_space(subject: Any, laws: tuple[WorldLaw, ...], seed: int) -> float:
@@ -349,8 +358,11 @@ def _on_surface(name: str, epsilon: Fraction, delta: Fraction, rounds: int) -> l
     """Return the bandits whose points are public, on functions drawn from the prior of a surface's points."""
     common: dict[str, Any] = {"surface": name, "epsilon": epsilon, "delta": delta, "rounds": rounds}
     phased = [PhasedPosterior(**common, stream=stream) for stream in ("separate", "correlated")]
-    runners = [Runner("phased-posterior", {"stream": p.stream}, partial(_on_drawn, p)) for p in phased]
-    return [*runners, Runner("surface-gp-ucb", {}, partial(_on_drawn, SurfaceGpUcb(**common)))]
+    known = SurfaceGpUcb(**common)
+    return [
+        *(Runner("phased-posterior", {"stream": p.stream}, partial(_on_drawn, p), bandit=p) for p in phased),
+        Runner("surface-gp-ucb", {}, partial(_on_drawn, known), bandit=known),
+    ]
 
 
 def _on_drawn(subject: PhasedPosterior | SurfaceGpUcb, seed: int) -> float:

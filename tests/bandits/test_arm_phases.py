@@ -434,7 +434,8 @@ def test_a_linear_belief_is_the_conditional_law_of_its_prior():
 def test_a_mixed_belief_is_the_mixture_of_conditional_laws_by_their_likelihood(told):
     """Every model's normal law of means and observations, conditioned in one piece."""
     points = np.random.default_rng(3).random((6, 2))
-    belief = MixedBelief(Space(tuple("abcdef"), points.tobytes()))
+    space = Space(tuple("abcdef"), points.tobytes())
+    belief = MixedBelief(space)
     for block in told:
         belief.learn(*block)
     level, arms = belief.level, sorted({arm for arm, *_ in told})
@@ -443,7 +444,7 @@ def test_a_mixed_belief_is_the_mixture_of_conditional_laws_by_their_likelihood(t
     errors = np.diag([(n * level * (1 - level) + noise) / n**2 for n, _, noise in of.values()])
     errors = errors.reshape(len(arms), len(arms))
     logs, means, lefts = [], [], []
-    for covariance in _models(belief.space)[0] * spread_about(level) ** 2:
+    for covariance in _models(space)[0] * spread_about(level) ** 2:
         seen = covariance[np.ix_(arms, arms)] + errors
         gain = covariance[:, arms] @ np.linalg.inv(seen)
         logs.append(multivariate_normal.logpdf(values, cov=seen) if arms else 0.0)
@@ -474,6 +475,18 @@ def test_a_mixed_belief_does_not_depend_on_the_order_of_arms_and_forgets(seed):
     for arm, *block in blocks:
         beliefs[0].learn(arm, *(-each for each in block))
     assert beliefs[0].means() == pytest.approx(np.zeros(7), abs=1e-9)
+
+
+@looped("seed", range(40))
+def test_a_mixed_belief_is_finite_whatever_is_released(seed):
+    rng = np.random.default_rng(seed)
+    belief = MixedBelief(grid(9))
+    for _ in range(6):
+        people, noise = int(10 ** rng.uniform(0, 7)), 10 ** rng.uniform(-11, 12)
+        belief.learn(int(rng.integers(9)), people, rng.normal() * 10 ** rng.uniform(0, 15), noise)
+        assert np.isfinite(belief.means()).all()
+        assert (belief.precisions() > 0).all()
+        assert np.isfinite(belief.draw(0.8, 1.0, rng)).all()
 
 
 @pytest.mark.slow

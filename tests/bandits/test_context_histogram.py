@@ -8,6 +8,7 @@ import pytest
 
 from audits.hypothesis_tests.replay import record
 from bandits.context_histogram import ContextHistogram
+from bandits.learning.arrivals import name_of
 from bandits.learning.releases import Rehearsed, proof_of
 from bandits.learning.session import Session
 from bandits.private_prediction.cell_belief import CELL_SPREAD, LEVEL_SPREAD, REWARD_VARIANCE, CellBelief
@@ -172,8 +173,14 @@ def test_the_selector_rehearses_both_and_says_how_many_people_learn():
     assert "function-release 625 4375 k-norm" in choice.because
     said = choice.parameters
     assert int(said["rounds"]) + int(said.get("served", 0)) == 5000
+    assert (name_of(choice.bandit), choice.bandit.epsilon) == (choice.subject, 1)
+    assert {key: getattr(choice.bandit, key) for key in said} == said
     pure = choose_serving(grid, 64, Fraction(1), Fraction(0), trials=2)
     assert "gaussian" not in pure.because
+    with pytest.raises(InputError, match="give a fraction, such as"):
+        choose_serving(grid, 64, 0.5, Fraction(0))
+    with pytest.raises(InputError, match="the space has 3"):
+        PublicGrid(4, 8, "squared-exponential", Fraction(1, 5), of_table(["a", "b", "c"]))
     with pytest.raises(InputError, match="64 people"):
         choose_serving(grid, 63, Fraction(1), Fraction(0))
 

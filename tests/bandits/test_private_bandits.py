@@ -13,6 +13,7 @@ from scipy.stats import multivariate_normal
 from audits.cli import run
 from bandits.doubling_gp_ucb import DoublingGpUcb, ended
 from bandits.jdp_gp_ucb import JdpGpUcb
+from bandits.learning.arrivals import name_of
 from bandits.learning.contextual import together
 from bandits.learning.gp_ucb import GpUcb, SolvedPosterior, raised
 from bandits.local_gp_ucb import LocalGpUcb
@@ -413,6 +414,22 @@ def test_the_selector_knows_kinds_of_privacy(monkeypatch):
             rehearsals.choose("joint", **{"epsilon": ONE, "delta": SMALL, "rounds": 256} | given)
     listed = rehearsals.choose("joint", ONE, TENTH, 24, candidates=3, laws=[WorldLaw("linear")])
     assert "in worlds linear" in listed.because
+    nobody = rehearsals.choose("local", ONE, SMALL, 256, space=grid(4))
+    for people, choice in (
+        (24, short),
+        (24, many),
+        (10**6, far),
+        (60, own),
+        (60, mixed),
+        (50, public),
+        (256, nobody),
+    ):
+        bandit = choice.bandit
+        assert (name_of(bandit), bandit.rounds, bandit.epsilon) == (choice.subject, people, ONE)
+        assert {key: getattr(bandit, key) for key in choice.parameters} == choice.parameters
+        delta = SMALL if choice is nobody else TENTH
+        assert bandit.delta <= delta
+        assert point(bandit.proof(delta)) <= (ONE, delta)
     with pytest.raises(InputError, match="joint, reward, shuffled, local"):
         rehearsals.choose("mixed", ONE, SMALL, 256)
     for space in (None, "camelback"):
