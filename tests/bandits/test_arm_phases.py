@@ -456,9 +456,9 @@ def test_a_mixed_belief_is_the_mixture_of_conditional_laws_by_their_likelihood(t
     assert belief.means() == pytest.approx(mean)
     whole = np.tensordot(chances, lefts, 1) + ((means - mean).T * chances) @ (means - mean)
     assert 1 / belief.precisions() == pytest.approx(np.diag(whole))
-    draws = np.array([belief.draw(1.0, 1.0, np.random.default_rng(seed)) for seed in range(4000)])
-    assert np.abs(draws.mean(axis=0) - mean).max() < 6 * np.sqrt(whole.max() / 4000)  # false alarm below 1e-7
-    assert np.abs(np.cov(draws.T) - whole).max() < 0.2 * whole.max()
+    draws = np.array([belief.draw(1.0, 1.0, np.random.default_rng(seed)) for seed in range(1000)])
+    assert np.abs(draws.mean(axis=0) - mean).max() < 6 * np.sqrt(whole.max() / 1000)  # false alarm below 1e-7
+    assert np.abs(np.cov(draws.T) - whole).max() < 0.3 * whole.max()
 
 
 @looped("seed", range(20))
