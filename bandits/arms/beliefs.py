@@ -146,7 +146,8 @@ class LinearBelief(ArmBelief):
 class MixedBelief(ArmBelief):
     """Means that are linear, smooth, rough or unrelated over the points, about their `level`.
 
-    Each is a Gaussian model of the same spread, weighed by the likelihood of the noisy sums.
+    Each is a Gaussian model of the same spread, weighed by the likelihood of the noisy sums.  A kernel matrix
+    stands for smooth and rough.
     """
 
     def __init__(self, space: Space) -> None:
@@ -215,11 +216,14 @@ class MixedPosterior:
 def _models(space: Space) -> tuple[Floats, Floats]:
     """Return the covariances of means over the points of every model, for a spread of 1, and their roots."""
     points, unrelated = space.points, np.eye(len(space))
-    linear = points - points.mean(axis=0)
-    apart = np.linalg.norm(points[:, None] - points, axis=-1)
+    squares = (points**2).sum(axis=1)
+    apart = np.sqrt(np.maximum(squares[:, None] + squares - 2 * points @ points.T, 0.0))
     length = max(float(np.median(apart[np.triu_indices(len(apart), 1)])), 1e-9)
-    kernels = [space.kernel(name, length) for name in ("squared-exponential", "matern-3/2")]
-    related = [linear @ linear.T / max(float((linear**2).sum(axis=1).mean()), 1e-12), *kernels]
+    centred = points - points.mean(axis=0)
+    # A kernel matrix that is given is neither smooth nor rough.
+    kernels = ("squared-exponential", "matern-3/2")[: 1 if space.alike else 2]
+    related = [centred @ centred.T, *(space.kernel(name, length) for name in kernels)]
+    related = [each / max(float(np.diag(each).mean()), 1e-12) for each in related]
     models = [*((1 - OWN_SHARE) * each + OWN_SHARE * unrelated for each in related), unrelated]
     whole = np.array(models) + LEVEL_SHARE
     return whole, symmetric_root(whole)

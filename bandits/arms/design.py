@@ -74,6 +74,7 @@ class ArmDesign(Calibrated):
     counts: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
+        self._check_belief()
         if self.space is not None:
             self.space.counts(self, "arms", len(self.space))
         if not all(type(number) is int for number in (self.rounds, self.arms, self.block)):
@@ -90,7 +91,6 @@ class ArmDesign(Calibrated):
         if self.memory is not None and self.index == "top-two":
             raise InputError("top-two looks for one best arm", "leave memory out")
         one_of("index", self.index, INDICES)
-        self._check_belief()
         if type(self.delays) is not bool:
             raise InputError(f"delays is {str(self.delays)[:40]}", "it is true or false")
         if self.delays and not self.takes_late:
@@ -105,12 +105,14 @@ class ArmDesign(Calibrated):
 
     def _check_belief(self) -> None:
         one_of("belief", self.belief, BELIEFS)
-        if self.belief != "apart" and self.space is None:
+        if self.space is not None and not isinstance(self.space, Space):
+            raise InputError("space is no public points", "give bandits.space.reading.of_table(points)")
+        if self.space is None and self.belief != "apart":
             right = "give a space, whose points are the arms"
             raise InputError(f"a {self.belief} belief is about points", right)
-        if self.belief == "mixed" and self.arms > MOST_MIXED:
+        if self.space is not None and self.belief == "mixed" and len(self.space) > MOST_MIXED:
             right = f"at most {MOST_MIXED}, or a linear one"
-            raise InputError(f"a mixed belief in {self.arms} arms is slow", right)
+            raise InputError(f"a mixed belief in {len(self.space)} arms is slow", right)
 
     def _check_noise(self) -> None:
         one_of("law", self.law, LAWS)

@@ -22,7 +22,7 @@ from bandits.private_prediction.public_grid import MIN_EIGENVALUE_SHARE, PublicG
 from bandits.selection.forecasts import Selection, Value
 from bandits.selection.rehearsals import PROXY, Runner, noise_of, race, stages
 from bandits.simulation.simulated_people import People
-from bandits.statistics.calibration import exact
+from bandits.statistics.calibration import exact, whole
 from dpaccount.errors import out_of_range
 
 SHORT = 8  #: rounds below which there is one phase
@@ -73,6 +73,8 @@ def choose_serving(
     Raises `InputError` for parameters that make no sense.
     """
     exact(epsilon=epsilon, delta=delta)
+    whole(people=people, trials=2 if trials is None else trials)
+    epsilon, delta = Fraction(epsilon), Fraction(delta)
     if epsilon <= 0 or not 0 <= delta < 1 or not FEWEST <= people <= 10**6:
         raise out_of_range(f"epsilon > 0, 0 <= delta < 1 and {FEWEST} people to 1000000")
     count = min(people, PROXY)

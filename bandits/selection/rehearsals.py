@@ -35,7 +35,7 @@ from bandits.simulation.surfaces import Surface, surface
 from bandits.space.points import Space
 from bandits.statistics.additive_model import SCALES
 from bandits.statistics.arrays import Floats
-from bandits.statistics.calibration import exact
+from bandits.statistics.calibration import exact, one_of, whole
 from bandits.statistics.first_moments import HALF
 from bandits.surface_gp_ucb import SurfaceGpUcb
 from dpaccount.errors import InputError, out_of_range
@@ -63,6 +63,8 @@ OF_CANDIDATES = (
     WorldLaw("matern-3/2", 1.0, 0.2, uneven=True),
     WorldLaw("matern-3/2", 1.0, 0.8, uneven=True),
 )
+PRIVACIES = ("joint", "reward", "shuffled", "local")
+LOCAL_FEATURES = 400  #: of `local-gp-ucb`, at most
 REHEARSED_NOISE = 0.1  #: standard deviation of rewards in rehearsals on a surface
 
 #: told, while a choice is made, which share of the rehearsals that it may need is done, 0 to 1
@@ -110,14 +112,19 @@ def choose(  # noqa: PLR0913
     `trials`: rehearsals of each bandit at most (`stages`), where what is chosen for has no more itself.
     Raises `InputError` for parameters that make no sense.
     """
+    one_of("privacy", privacy, PRIVACIES)
     exact(epsilon=epsilon, delta=delta)
+    whole(rounds=rounds, candidates=candidates, dimension=dimension, trials=2 if trials is None else trials)
     if epsilon <= 0 or not 0 < delta < 1 or rounds < 2 or not laws:
         raise out_of_range("epsilon > 0, 0 < delta < 1, rounds >= 2 and a law of worlds at least")
+    if not all(isinstance(law, WorldLaw) for law in laws):
+        raise InputError("laws are no laws of worlds", 'give a list, such as [WorldLaw("linear")]')
     if space is not None and not isinstance(space, Space | str):
         raise InputError("space is no public points", "give bandits.space.reading.of_table(points)")
-    if privacy == "joint" and space is None and candidates < 2:
-        raise InputError(f"candidates is {candidates}", "with fewer than 2 there is nothing to choose")
-    given = (privacy, epsilon, delta, rounds, candidates, dimension)
+    if dimension < 1 or (privacy == "joint" and space is None and candidates < 2):
+        raise out_of_range("dimension >= 1 and, as there is nothing to choose from one, candidates >= 2")
+    # 1 and Fraction(1) are one budget
+    given = (privacy, Fraction(epsilon), Fraction(delta), rounds, candidates, dimension)
     return _chosen(given, space, tuple(laws), trials)
 
 
@@ -130,13 +137,15 @@ def _chosen(
 ) -> Selection:
     privacy, epsilon, delta, rounds, candidates, dimension = given
     if privacy == "local":
-        of: Any = {"space": space} if isinstance(space, Space) else {}
-        of = of or {"candidates": candidates, "dimension": dimension}
+        if isinstance(space, str):
+            raise InputError("a surface is for public points", "give a space, or none")
+        nodes = int(LOCAL_FEATURES ** (1 / dimension))
+        said: dict[str, Value] = {"nodes_per_axis": nodes} if nodes < LocalGpUcb.nodes_per_axis else {}
+        people: Any = {"candidates": candidates, "dimension": dimension, **said}
+        of = people if space is None else {"space": space}
         bandit = LocalGpUcb(rounds=rounds, epsilon=epsilon, delta=delta, **of)
         why = "nobody is trusted, so every person noises a message of their own; not rehearsed"
-        return Selection("local-gp-ucb", {}, why, bandit)
-    if privacy not in ("joint", "reward", "shuffled"):
-        raise InputError(f"privacy is {privacy[:40]!r}", "known: joint, reward, shuffled, local")
+        return Selection("local-gp-ucb", {} if space else said, why, bandit)
     if privacy == "shuffled" and not isinstance(space, Space):
         raise InputError("a shuffler mixes bits about arms", "give a space, whose points are the arms")
     laws += OF_CANDIDATES * (privacy == "joint" and laws == WORLD_LAWS)

@@ -7,7 +7,7 @@ a kernel matrix the coordinates are features whose inner products are the kernel
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import MISSING, dataclass, fields, replace
 from functools import cached_property
 from math import isnan, nan, sqrt
 from typing import Any, Final
@@ -164,9 +164,10 @@ class Space:
 
     def counts(self, subject: Any, name: str, count: int) -> None:
         """Set a subject's number to that of the space; raises `InputError` where another one is said."""
-        stated = getattr(subject, name)
-        if stated not in (count, type(subject).__dataclass_fields__[name].default):
-            raise InputError(f"{name} is {stated}, and the space has {count}", f"leave {name} out")
+        stated, default = getattr(subject, name), type(subject).__dataclass_fields__[name].default
+        if stated not in (count, default):
+            right = f"give {count}" if default is MISSING else f"leave {name} out"
+            raise InputError(f"{name} is {stated}, and the space has {count}", right)
         object.__setattr__(subject, name, count)
 
 

@@ -176,7 +176,7 @@ def _of_columns_by_name(table: Any, weight: str | None = None, *, contexts: bool
     if contexts:
         often = np.ones(len(next(iter(cells.values()))))
         if weight is not None:
-            often = _weights(columns.pop(weight, None), weight, "the table")
+            often = _weights(columns.pop(UNIT.sub("", str(weight).strip()), None), str(weight), "the table")
     return replace(_of_columns(columns, units, {}, often, "the table"), source="a table")
 
 

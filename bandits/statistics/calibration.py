@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from fractions import Fraction
+from math import isfinite
 
 from dpaccount.errors import InputError, RuleError, out_of_range
 from dpaccount.numerics.bisection import least_integer
@@ -15,8 +16,18 @@ def exact(**numbers: Fraction) -> None:
     """Refuse a number that is no fraction, such as 0.1, which is not a tenth; raises `InputError`."""
     for name, number in numbers.items():
         if not isinstance(number, int | Fraction) or isinstance(number, bool):
-            written = str(number)[:40]
-            raise InputError(f"{name} is {written!r}", f'give a fraction, such as Fraction("{written}")')
+            said = str(number)[:40]
+            such = (
+                f'Fraction("{said}")' if isinstance(number, float) and isfinite(number) else "Fraction(1, 10)"
+            )
+            raise InputError(f"{name} is {said!r}", f"give a fraction, such as {such}")
+
+
+def whole(**numbers: int) -> None:
+    """Refuse what is no whole number; raises `InputError`."""
+    for name, number in numbers.items():
+        if type(number) is not int:
+            raise InputError(f"{name} is {str(number)[:40]!r}", "it is a whole number")
 
 
 def target(epsilon: Fraction, delta: Fraction) -> None:
@@ -28,7 +39,7 @@ def target(epsilon: Fraction, delta: Fraction) -> None:
 def one_of(name: str, value: str, known: Iterable[str]) -> None:
     """Refuse a word that is none of the `known` ones; raises `InputError` with these."""
     if value not in known:
-        raise InputError(f"{name} is {value[:40]!r}", f"known: {', '.join(known)}")
+        raise InputError(f"{name} is {str(value)[:40]!r}", f"known: {', '.join(known)}")
 
 
 def least_sigma(prove: Callable[[Fraction], Theorem], epsilon: Fraction, delta: Fraction) -> Fraction:

@@ -522,6 +522,26 @@ def test_a_belief_about_points_needs_points_and_costs_nothing(belief):
         assert point(subject.proof(DELTA)) <= (Fraction(1), DELTA)
 
 
+@looped(
+    ("given", "right"),
+    [
+        ({"belief": None}, "known: apart, linear, mixed"),
+        ({"belief": "mixed", "space": ["a", "b"]}, "of_table"),
+        ({"space": "camelback"}, "of_table"),
+    ],
+)
+def test_a_wrong_belief_or_space_is_one_sentence(given, right):
+    with pytest.raises(InputError, match=right):
+        ArmPhases(**given)
+
+
+def test_a_mixed_belief_of_a_kernel_matrix_does_not_depend_on_its_scale():
+    apart = np.random.default_rng(1).random((8, 3))
+    models = [_models(of_matrix(apart @ apart.T * scale))[0] for scale in (0.3, 1e-4)]
+    assert models[0] == pytest.approx(models[1], abs=1e-6)
+    assert len(models[0]) == 3  # linear, as the matrix says, and unrelated
+
+
 def test_a_mixed_belief_takes_few_arms():
     with pytest.raises(InputError, match="at most 256, or a linear"):
         ArmPhases(rounds=2000, space=grid(257), belief="mixed")

@@ -371,6 +371,25 @@ def test_linear_arms_are_learned_as_such():
     assert few.parameters["belief"] == "apart"
 
 
+def test_the_selector_refuses_in_one_sentence():
+    for wrong, given in (
+        ('give a fraction, such as Fraction("0.1")', {"epsilon": 0.1}),
+        ('give a fraction, such as Fraction("1e-06")', {"delta": 1e-6}),
+        ("epsilon is 'nan'", {"epsilon": float("nan")}),
+        ("nothing to choose", {"candidates": 1}),
+        ("dimension >= 1", {"dimension": 0}),
+        ("rounds is '60'", {"rounds": "60"}),
+        ("rounds is '60.0'", {"rounds": 60.0}),
+        ("trials is '2.5'", {"trials": 2.5}),
+        ("of_table", {"space": ["a", "b"]}),
+        ("laws of worlds", {"laws": ["linear"]}),
+        ("joint, reward, shuffled, local", {"privacy": None}),
+        ("a surface is for public points", {"privacy": "local", "space": "camelback"}),
+    ):
+        with pytest.raises(InputError, match=re.escape(wrong)):
+            rehearsals.choose(**{"privacy": "joint", "epsilon": ONE, "delta": SMALL, "rounds": 256} | given)
+
+
 @pytest.mark.slow
 def test_the_selector_knows_kinds_of_privacy(monkeypatch):
     monkeypatch.setattr(rehearsals, "STAGES", (2,))
@@ -404,14 +423,11 @@ def test_the_selector_knows_kinds_of_privacy(monkeypatch):
     assert "surface-gp-ucb" in public.because
     assert "phased-posterior correlated" in public.because
     assert rehearsals.choose("local", ONE, SMALL, 256).subject == "local-gp-ucb"
-    for wrong, given in (
-        ('give a fraction, such as Fraction("0.1")', {"epsilon": 0.1}),
-        ('give a fraction, such as Fraction("1e-06")', {"delta": 1e-6}),
-        ("nothing to choose", {"candidates": 1}),
-        ("of_table", {"space": ["a", "b"]}),
-    ):
-        with pytest.raises(InputError, match=re.escape(wrong)):
-            rehearsals.choose("joint", **{"epsilon": ONE, "delta": SMALL, "rounds": 256} | given)
+    ints = rehearsals.choose("joint", 1, TENTH, 24, candidates=3)
+    assert ints is short
+    assert type(ints.bandit.epsilon) is Fraction
+    wide = rehearsals.choose("local", ONE, SMALL, 256, dimension=6)
+    assert wide.bandit.nodes_per_axis == wide.parameters["nodes_per_axis"] == 2
     listed = rehearsals.choose("joint", ONE, TENTH, 24, candidates=3, laws=[WorldLaw("linear")])
     assert "in worlds linear" in listed.because
     nobody = rehearsals.choose("local", ONE, SMALL, 256, space=grid(4))

@@ -601,3 +601,7 @@ def test_what_are_no_points_is_one_sentence(wrong):
 def test_weights_are_those_of_contexts(given):
     with pytest.raises(InputError, match="weights"):
         of_table(["a", "b"], **given)
+    with pytest.raises(InputError, match="weights"):
+        of_table(["a", "b"], {"x": [1, 2]}, 3)
+    contexts = {"x": [1, 2], "w (people)": [1, 3]}
+    assert of_table(["a", "b"], contexts, "w (people)").contexts.weights == (0.25, 0.75)
