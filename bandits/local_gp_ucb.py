@@ -46,6 +46,7 @@ from mechanisms.symmetric_gaussian import FEATURE_BITS, STEP
 
 HALF = Fraction(1, 2)
 ZETA = 0.1  #: failure probability in the published shift
+MOST_FEATURES = 400
 MESSAGE_BITS = 20  #: published messages lie on multiples of 2^−20
 MAX_MESSAGE = 2.0**53  #: a message's numbers are whole, and within what a double holds exactly
 
@@ -73,8 +74,8 @@ class LocalGpUcb(contextual.Contextual):
             raise out_of_range("nodes_per_axis >= 1 and refresh >= 1")
         if min(self.shift, self.width) < 0:
             raise out_of_range("shift >= 0 and width >= 0")
-        if self.features.size > 400:
-            raise InputError(f"{self.features.size} features are too many", "at most 400")
+        if self.features.size > MOST_FEATURES:
+            raise InputError(f"{self.features.size} features are too many", f"at most {MOST_FEATURES}")
 
     @cached_property
     def noise_scales(self) -> tuple[Fraction, Fraction]:

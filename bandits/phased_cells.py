@@ -102,11 +102,6 @@ class PhasedCells(contextual.ExpectsAnswers):
         )
 
     @property
-    def takes_late(self) -> bool:
-        """Return that a late answer enters a sum of the phase in which it comes."""
-        return True
-
-    @property
     def features(self) -> "FeatureBlocks":
         """Return the public features."""
         return _blocks(self.domain_of)
@@ -137,7 +132,7 @@ class PhasedCells(contextual.ExpectsAnswers):
 class CellsCourse(contextual.ContextualCourse):
     """Keeps the coin of their slot with the features that a person played, until they answer.
 
-    So when somebody answers moves no other person's coin.
+    So the time of an answer changes nobody else's coin.
     """
 
     def __init__(self, subject: PhasedCells, learner: contextual.Learner, coins: int) -> None:

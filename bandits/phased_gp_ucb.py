@@ -75,11 +75,6 @@ class PhasedGpUcb(ExpectsAnswers, MomentBandit):
         continual_sums.stays_exact(STREAM, len(self.ends), largest, self.rounds)
         self.kernel_features  # noqa: B018  # refuses a kernel without such features
 
-    @property
-    def takes_late(self) -> bool:
-        """Return that a late answer enters the row of the phase in which it comes."""
-        return True
-
     @cached_property
     def batches(self) -> list[Cover]:
         """Return the people of every phase."""

@@ -62,6 +62,11 @@ class ArmBelief:
         weight = np.where(self._people > 0, self._people / np.maximum(error, 1e-12), 0.0)
         return weight * self._people, weight * (self._rest + (0.5 - level) * self._people)
 
+    def _about_level(self) -> tuple[float, float, Floats, Floats]:
+        """Return the level, the spread of the means about it, and what is `_observed` about it."""
+        level = self.level
+        return level, spread_about(level), *self._observed(level, max(level * (1 - level), EDGE))
+
     def means(self) -> Floats:
         """Return the expected means, less a level that all share."""
         raise NotImplementedError
@@ -105,9 +110,7 @@ class ApartBelief(ArmBelief):
 
     def _posterior(self) -> tuple[float, float, Floats, Floats]:
         """Return level and spread of the means; by arm the precision, and that times the mean."""
-        level = self.level
-        spread = spread_about(level)
-        precision, moment = self._observed(level, max(level * (1 - level), EDGE))
+        level, spread, precision, moment = self._about_level()
         return level, spread, precision + 1 / spread**2, moment
 
 
@@ -146,8 +149,8 @@ class LinearBelief(ArmBelief):
 class MixedBelief(ArmBelief):
     """Means that are linear, smooth, rough or unrelated over the points, about their `level`.
 
-    Each is a Gaussian model of the same spread, weighed by the likelihood of the noisy sums.  A kernel matrix
-    stands for smooth and rough.
+    Each is a Gaussian model of the same spread, weighed by the likelihood of the noisy sums.  Where a
+    kernel matrix is given, it replaces the smooth and the rough model.
     """
 
     def __init__(self, space: Space) -> None:
@@ -155,9 +158,7 @@ class MixedBelief(ArmBelief):
         self._models, self._roots = _models(space)
 
     def _posterior(self) -> "MixedPosterior":
-        level = self.level
-        spread = spread_about(level)
-        precision, moment = self._observed(level, max(level * (1 - level), EDGE))
+        _, spread, precision, moment = self._about_level()
         seen = precision > 0
         root: Floats = np.sqrt(precision[seen])
         across = spread**2 * root[:, None] * self._models[:, seen]
@@ -167,7 +168,8 @@ class MixedBelief(ArmBelief):
         fitted = np.linalg.solve(factor, np.tile(moment[seen] / root, (len(factor), 1))[..., None])
         logs = -np.log(np.diagonal(factor, axis1=1, axis2=2)).sum(axis=1) - (fitted**2).sum(axis=(1, 2)) / 2
         chances = np.exp(logs - logs.max())
-        return MixedPosterior(spread, seen, root, factor, half, fitted[..., 0], chances / chances.sum())
+        means = np.einsum("mka,mk->ma", half, fitted[..., 0])
+        return MixedPosterior(spread, seen, root, factor, half, means, chances / chances.sum())
 
     def means(self) -> Floats:
         """Return the expected means, less their level."""
@@ -203,13 +205,8 @@ class MixedPosterior:
     root: Floats  #: the diagonal of R
     factor: NDArray[np.floating[Any]]  #: L
     half: Floats  #: L⁻¹RC, [m, k, arms]
-    fitted: Floats  #: L⁻¹R⁻¹ times the moments, [m, k]
+    means: Floats  #: what every model expects, [m, arms]
     chances: Floats
-
-    @property
-    def means(self) -> Floats:
-        """Return what every model expects, [m, arms]."""
-        return np.einsum("mka,mk->ma", self.half, self.fitted)
 
 
 @lru_cache(maxsize=8)

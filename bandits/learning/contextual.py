@@ -353,6 +353,11 @@ class ExpectsAnswers(WithDelays):
         if not 0 <= self.late <= MOST_LATE:
             raise InputError(f"late is {str(self.late)[:40]}", f"it is people, 0 ... {MOST_LATE}")
 
+    @property
+    def takes_late(self) -> bool:
+        """Return that a late answer enters the sum, or row, of the phase in which it comes."""
+        return True
+
     def expected(self, first: int, last: int, people: int) -> float:
         """Return the expected number of answers from people (`first`, `last`] after `people` have asked."""
         if people < last:

@@ -24,7 +24,7 @@ from bandits.arms.design import FOR_REGRET, MOST_MIXED
 from bandits.doubling_gp_ucb import DoublingGpUcb
 from bandits.jdp_gp_ucb import JdpGpUcb
 from bandits.learning.features import MAX_MAP_FEATURES, RADIUS
-from bandits.local_gp_ucb import LocalGpUcb
+from bandits.local_gp_ucb import MOST_FEATURES, LocalGpUcb
 from bandits.moment_gp_ucb import MomentGpUcb
 from bandits.phased_cells import PhasedCells
 from bandits.phased_gp_ucb import PhasedGpUcb
@@ -64,7 +64,6 @@ OF_CANDIDATES = (
     WorldLaw("matern-3/2", 1.0, 0.8, uneven=True),
 )
 PRIVACIES = ("joint", "reward", "shuffled", "local")
-LOCAL_FEATURES = 400  #: of `local-gp-ucb`, at most
 REHEARSED_NOISE = 0.1  #: standard deviation of rewards in rehearsals on a surface
 
 #: told, while a choice is made, which share of the rehearsals that it may need is done, 0 to 1
@@ -121,6 +120,8 @@ def choose(  # noqa: PLR0913
         raise InputError("laws are no laws of worlds", 'give a list, such as [WorldLaw("linear")]')
     if space is not None and not isinstance(space, Space | str):
         raise InputError("space is no public points", "give bandits.space.reading.of_table(points)")
+    if isinstance(space, str) and privacy in ("joint", "local"):
+        raise InputError("a surface is for public points", "give a space, or none")
     if dimension < 1 or (privacy == "joint" and space is None and candidates < 2):
         raise out_of_range("dimension >= 1 and, as there is nothing to choose from one, candidates >= 2")
     # 1 and Fraction(1) are one budget
@@ -137,9 +138,7 @@ def _chosen(
 ) -> Selection:
     privacy, epsilon, delta, rounds, candidates, dimension = given
     if privacy == "local":
-        if isinstance(space, str):
-            raise InputError("a surface is for public points", "give a space, or none")
-        nodes = int(LOCAL_FEATURES ** (1 / dimension))
+        nodes = int(MOST_FEATURES ** (1 / dimension))
         said: dict[str, Value] = {"nodes_per_axis": nodes} if nodes < LocalGpUcb.nodes_per_axis else {}
         people: Any = {"candidates": candidates, "dimension": dimension, **said}
         of = people if space is None else {"space": space}
@@ -168,10 +167,8 @@ def _chosen(
         runners = _on_arms(space, epsilon, rounds, laws, bits)
     elif isinstance(space, Space) or (space is None and privacy == "joint"):
         runners = _contextual(epsilon, delta, rounds, candidates, dimension, space, laws)
-    elif privacy == "reward":
-        runners = _on_surface(space or "camelback", epsilon, delta, rounds)
     else:
-        raise InputError("a surface is for public points", "give a space, or none")
+        runners = _on_surface(space or "camelback", epsilon, delta, rounds)
     looks = stages(trials)
     selection = race(runners, looks)
     few = f"; at most {looks[-1]} of each" if looks != STAGES else ""

@@ -149,7 +149,7 @@ def of_table(points: Any, contexts: Any = None, weight: str | None = None) -> Sp
     """
     law = None if contexts is None else _of_columns_by_name(contexts, weight, contexts=True)
     if weight is not None and law is None:
-        raise InputError("points that are played have no weights", "give it beside contexts")
+        raise InputError("points that are played have no weights", "give contexts, too")
     if isinstance(points, Mapping) or hasattr(points, "columns"):
         return replace(_of_columns_by_name(points), contexts=law)
     try:

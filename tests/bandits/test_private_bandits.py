@@ -430,7 +430,7 @@ def test_the_selector_knows_kinds_of_privacy(monkeypatch):
     assert wide.bandit.nodes_per_axis == wide.parameters["nodes_per_axis"] == 2
     listed = rehearsals.choose("joint", ONE, TENTH, 24, candidates=3, laws=[WorldLaw("linear")])
     assert "in worlds linear" in listed.because
-    nobody = rehearsals.choose("local", ONE, SMALL, 256, space=grid(4))
+    local = rehearsals.choose("local", ONE, SMALL, 256, space=grid(4))
     for people, choice in (
         (24, short),
         (24, many),
@@ -438,12 +438,12 @@ def test_the_selector_knows_kinds_of_privacy(monkeypatch):
         (60, own),
         (60, mixed),
         (50, public),
-        (256, nobody),
+        (256, local),
     ):
         bandit = choice.bandit
         assert (name_of(bandit), bandit.rounds, bandit.epsilon) == (choice.subject, people, ONE)
         assert {key: getattr(bandit, key) for key in choice.parameters} == choice.parameters
-        delta = SMALL if choice is nobody else TENTH
+        delta = SMALL if choice is local else TENTH
         assert bandit.delta <= delta
         assert point(bandit.proof(delta)) <= (ONE, delta)
     with pytest.raises(InputError, match="joint, reward, shuffled, local"):
