@@ -1,65 +1,20 @@
 """Shared fixtures.  Tests run from anywhere; nothing reads outside the project."""
 
-import gc
 import os
 import re
 import shutil
 import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
 
 import dpaccount_packages
 from dpaccount.checker.documents import Work
-from tests.durations import NIGHTLY, listed
 
 ROOT = Path(__file__).parent.parent
 
-settings.register_profile(
-    "dev", max_examples=100, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
-)
-settings.register_profile("deep", max_examples=5000, deadline=None, suppress_health_check=list(HealthCheck))
-settings.load_profile("dev")
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_collection():
-    """Collect without the garbage collector: it would walk every test again as the next ones are made."""
-    gc.disable()
-    try:
-        return (yield)
-    finally:
-        gc.freeze()  # what is collected stays until the end
-        gc.set_threshold(100_000, 50, 100)
-        gc.enable()
-
-
-@pytest.hookimpl(tryfirst=True)  # before `-m` selects
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the tests of slow_tests.txt slow, and those of nightly_tests.txt nightly.
-
-    Every nth case of a test marked `slow(one_in=n)` stays slow; the other ones are nightly.
-    """
-    seen: Counter[str] = Counter()
-    kept: Counter[str] = Counter()
-    slow, nightly = listed(), listed(NIGHTLY)
-    for item in items:
-        test = item.nodeid.partition("[")[0]
-        case, mark = seen[test], item.get_closest_marker("slow")
-        seen[test] += 1
-        if test in slow and (slow[test] == 0 or case % slow[test]):
-            item.add_marker("slow")
-        late = test not in slow and mark is not None and case % mark.kwargs.get("one_in", 1) > 0
-        if not late and test in nightly and item.get_closest_marker("slow"):
-            case, share = kept[test], nightly[test]
-            kept[test] += 1
-            # along a diagonal, so that no parameter of a product is left out
-            late = share == 0 or case % share != case // share % share
-        if late:
-            item.add_marker("nightly")
+pytest_plugins = ["tests.seconds", "tests.selection"]  # what a run takes; what it has
 
 
 @pytest.fixture(autouse=True)

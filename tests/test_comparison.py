@@ -12,6 +12,7 @@ from dpaccount.ledger.ledger import init
 from mechanisms.laplace_sum import LaplaceSum
 from mechanisms.statistics.draws import BRANCHES, LEVELS
 from mechanisms.statistics.estimates import fitted
+from tests.depth import deep
 
 
 @pytest.fixture
@@ -102,9 +103,9 @@ def test_the_column_of_dp_accounting_where_it_is_installed(page):
 @pytest.mark.parametrize(
     "statistics",
     [
-        pytest.param("count()", marks=pytest.mark.slow),
+        pytest.param("count()", marks=deep),
         *(
-            pytest.param(each, marks=pytest.mark.nightly)
+            pytest.param(each, marks=deep)
             for each in (
                 'count(by="ward")',
                 'mean("stay", by="ward")',
@@ -135,6 +136,7 @@ def test_statistics_of_a_data_frame_are_two_statements(tmp_path, monkeypatch, st
     assert all(each.rows for each in released.found.statistics.values())
 
 
+@deep
 def test_widths_of_counts_are_those_that_the_page_says(page):
     """At (1, 1e-6): ours as planned; peers' by their formulas, ε/k of geometric noise each, or zCDP."""
     rows = re.findall(r"^\| (\d+) \| ± ([\d.]+) \| ± ([\d.]+) \| ± ([\d.]+) \|$", page, re.MULTILINE)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+from tests.depth import deep
 
 OURS = {
     "dpaccount",
@@ -75,7 +76,7 @@ OPTIONAL = (
 )  # fmt: skip
 
 
-@pytest.mark.slow
+@deep
 def test_every_dependency_is_imported_and_every_import_is_one(root, project):
     files = [
         root / part
@@ -93,7 +94,7 @@ def test_every_dependency_is_imported_and_every_import_is_one(root, project):
     assert imported(*files) - GIVEN == asked(project["dependencies"]) | extras
 
 
-@pytest.mark.slow
+@deep
 def test_every_extra_is_imported_or_started(root, project):
     extras = project["optional-dependencies"]
     assert set(extras) == {"test", "site", *OPTIONAL, *APART}
@@ -105,6 +106,7 @@ def test_every_extra_is_imported_or_started(root, project):
     assert asked(extras["test"]) - set(STARTED) - asked(extras["all"]) - imported(root / "tests") == set()
 
 
+@deep
 def test_a_command_that_lacks_an_extra_names_it(root):
     code = (
         "import sys; sys.modules['jinja2'] = None; from audits import cli;"
@@ -124,7 +126,7 @@ def test_every_extra_module_is_named_with_an_extra_that_brings_it(project):
     assert all(package in asked(extras[name]) for package, name in packages.items())
 
 
-@pytest.mark.slow
+@deep
 def test_accounting_imports_no_extra():
     """Events are counted, calibrated and checked with the core alone: everything else is imported late."""
     code = (
@@ -168,6 +170,7 @@ def locked(file):
 INSTALLER = ["hatchling", "editables"]
 
 
+@deep
 def test_the_locks_hold_what_is_asked_for_and_what_that_needs(root, project):
     """`make certify` installs the core and the extra `audit`; `make test` and the others bring the rest."""
     extras = project["optional-dependencies"]
@@ -211,6 +214,7 @@ def test_the_image_is_not_root_and_has_the_extras_of_a_team(root):
     assert "-r requirements.lock -r requirements-team.lock" in installed
 
 
+@deep
 def test_a_bill_of_materials_names_what_the_locks_do(root, tmp_path):
     """Each with its licence and the text of it; what a package needs is among them."""
     locks = [str(root / "requirements.lock"), str(root / "requirements-team.lock")]

@@ -9,6 +9,7 @@ import pytest
 
 from audits import cli
 from dpaccount.checker.derivation import RULES
+from tests.depth import deep
 from tests.looped import looped
 
 WORDS = re.compile(r"\b(issue tracker|Claude|/work/|shared/|helper session)\b")
@@ -127,6 +128,7 @@ def test_readme_shows_what_the_command_prints(root):
         assert word in text[:2600], word
 
 
+@deep
 def test_commands_of_the_readme_exist(root):
     for command in re.findall(r"\.venv/bin/dpaccount (\w+)(?: (\w+))?", (root / "README.md").read_text()):
         words = [command[0], command[1], "--help"] if command[0] == "ledger" else [command[0], "--help"]
@@ -143,6 +145,7 @@ def test_nothing_speaks_of_how_it_was_made(root, folder):
             assert WORDS.search(file.read_text()) is None, file
 
 
+@deep
 def test_every_file_format_is_described(root):
     said = set(re.findall(r"`(dpaccount/[a-z-]+/1)`", (root / "docs" / "formats.md").read_text()))
     used = set()

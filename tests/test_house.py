@@ -14,6 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from tests.depth import deep
 
 ROOT = Path(__file__).parent.parent
 TOPS = ("dpaccount", "mechanisms", "audits", "bandits", "papers", "service")
@@ -68,6 +69,7 @@ def imports(file: Path) -> set[str]:
     return found & set(MODULES) - {module_of(file)}
 
 
+@deep
 def test_imports_run_in_no_circle():
     # a sorter raises `CycleError`, which names the circle
     assert (
@@ -98,6 +100,7 @@ def test_the_level_of_a_catalogue_holds_what_is_catalogued_and_nothing_else(top)
     assert {file.stem for file in top.glob("*.py")} == listed | {"__init__"}
 
 
+@deep
 def test_a_class_name_has_one_meaning():
     places = defaultdict(list)
     for file, tree in trees().items():
@@ -111,6 +114,7 @@ def test_a_class_name_has_one_meaning():
         assert len(reason) > 20
 
 
+@deep
 def test_functions_are_short_and_public_ones_documented():
     lengths = []
     for file, tree in trees().items():

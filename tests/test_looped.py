@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from tests.depth import deep
 from tests.looped import looped
 
 
@@ -44,7 +45,7 @@ def test_a_case_that_is_skipped_fails():
     assert isinstance(ran(looped("a", [1]), lambda a: pytest.skip("no")), AssertionError)
 
 
-@pytest.mark.parametrize("cases", [[], [pytest.param(1, marks=pytest.mark.slow)]])
+@pytest.mark.parametrize("cases", [[], [pytest.param(1, marks=deep)]])
 def test_what_a_loop_would_not_heed_is_refused(cases):
     with pytest.raises(ValueError):  # noqa: PT011
         looped("a", cases)

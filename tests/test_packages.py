@@ -11,6 +11,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from tests.depth import deep
 
 NAMES = ("mechanisms", "audits", "bandits", "papers", "service")
 
@@ -76,6 +77,7 @@ class Place:
 KINDS = ("flat", "src", "src, late", "finder", "installed")
 
 
+@deep
 @pytest.mark.parametrize("namespace", [False, True], ids=["package", "namespace"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_project_has_its_own_packages_and_the_command_has_ours(tmp_path, wheel, kind, namespace):
@@ -103,6 +105,7 @@ def test_a_project_has_its_own_packages_and_the_command_has_ours(tmp_path, wheel
     assert "1" in said.stdout
 
 
+@deep
 def test_nothing_else_is_found_otherwise(tmp_path, wheel):
     """Without a project of such names ours are there; names below them and of others are not asked for."""
     place = Place(tmp_path, wheel)
@@ -118,6 +121,7 @@ assert find("json") is None and find("dpaccount") is None and find("audits.claim
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@deep
 def test_no_start_of_python_imports_ours(tmp_path, wheel):
     """Names at the top are three, none of them a .pth file; `mechanisms` is found from `import dpaccount` on."""
     with zipfile.ZipFile(wheel) as file:
@@ -133,6 +137,7 @@ def test_no_start_of_python_imports_ours(tmp_path, wheel):
     assert place.run("-W", "error", "-c", "import dpaccount, mechanisms").returncode == 0
 
 
+@deep
 @pytest.mark.parametrize(
     "first", ["", "import dpaccount_packages, pytest; "], ids=["command", "imported before"]
 )
@@ -150,6 +155,7 @@ def test_a_project_whose_warnings_are_errors_is_tested(tmp_path, wheel, first):
     assert "1 passed" in done.stdout
 
 
+@deep
 def test_what_is_sent_to_other_machines_finds_our_packages(tmp_path, wheel):
     """A worker of a cluster imported nothing of ours before it reads what it is to call."""
     place = Place(tmp_path, wheel)
@@ -212,7 +218,7 @@ def test_documents_and_examples_import_dpaccount_first():
     assert late == []
 
 
-@pytest.mark.slow
+@deep
 def test_documents_and_examples_run_from_the_wheel(tmp_path, wheel):
     """Each in a process that has imported nothing: their imports of ours, as they stand."""
     place = Place(tmp_path, wheel)
@@ -221,7 +227,7 @@ def test_documents_and_examples_run_from_the_wheel(tmp_path, wheel):
         assert done.returncode == 0, f"{name}: {done.stderr}"
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.statistical  # seeded: one sound function at level .05
 @pytest.mark.parametrize("kind", ["src", "finder"])
 def test_code_is_audited_where_a_project_has_packages_of_our_names(tmp_path, wheel, kind):
@@ -261,7 +267,7 @@ def added(tmp_path_factory, wheel):
     return place
 
 
-@pytest.mark.nightly
+@deep
 def test_the_example_of_an_own_package_adds_what_it_says(added):
     def said(*words):
         done = added.run("-c", COMMAND, *words)
@@ -293,7 +299,7 @@ def test_the_example_of_an_own_package_adds_what_it_says(added):
     )
 
 
-@pytest.mark.slow
+@deep
 def test_its_code_is_never_taken_as_catalogued(added):
     """Another digest after an edit; nothing of it runs where code is forbidden."""
     (added.cwd / "claim.toml").write_text(CLAIM.format(use="long-stays", model="central"))

@@ -14,6 +14,7 @@ import pytest
 
 import dpaccount
 from audits.cli.app import add_commands, app
+from tests.depth import deep
 
 ROOT_PAGES = (
     "index", "studies", "ledger", "tutorial-review", "claims", "ci",
@@ -47,6 +48,7 @@ def single(page):
             yield line, int(code[1]) if code else 0
 
 
+@deep
 def test_every_command_of_every_page_is_one_that_is_taken(root):
     taken = 0
     add_commands()  # of all packages
@@ -60,13 +62,14 @@ def test_every_command_of_every_page_is_one_that_is_taken(root):
     assert taken > 100
 
 
+@deep
 @pytest.mark.parametrize("name", ["index", "claims"])
 def test_python_of_a_page_runs(root, name):
     found = doctest.testfile(str(root / "docs" / f"{name}.md"), module_relative=False)
     assert (found.failed, found.attempted > 2) == (0, True)
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("name", ROOT_PAGES)
 def test_the_commands_of_a_page_do_what_it_says(root, tmp_path, name):
     """Each is run in one folder, which has the examples, a certificate and the checker, as its reader's has."""
@@ -106,7 +109,7 @@ def test_the_commands_of_a_page_do_what_it_says(root, tmp_path, name):
             assert line in said, line
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("name", TUTORIALS)
 def test_a_tutorial_runs_and_says_what_its_text_says(root, name, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(root))
@@ -127,6 +130,7 @@ def test_a_tutorial_runs_and_says_what_its_text_says(root, name, monkeypatch):
     assert [part for part in expected if part not in shown] == []
 
 
+@deep
 @pytest.mark.parametrize("name", TUTORIALS)
 def test_a_tutorial_stores_no_output(root, tmp_path, name):
     notebooks, file = loaded(root, "notebooks"), root / "docs" / f"{name}.ipynb"
@@ -139,6 +143,7 @@ def test_a_tutorial_stores_no_output(root, tmp_path, name):
         notebooks.cells(tmp_path / "stored.ipynb")
 
 
+@deep
 def test_a_failing_cell_ends_a_tutorial(root, tmp_path):
     cell = {"cell_type": "code", "source": ["1 / 0"], "outputs": [], "execution_count": None}
     (tmp_path / "broken.ipynb").write_text(json.dumps({"cells": [cell]}))
@@ -146,7 +151,7 @@ def test_a_failing_cell_ends_a_tutorial(root, tmp_path):
         loaded(root, "notebooks").run(tmp_path / "broken.ipynb")
 
 
-@pytest.mark.slow
+@deep
 def test_the_pictures_are_what_is_drawn_today(root):
     """In a process of its own: a picture follows Matplotlib's settings, which other tests may have set."""
     code = "import json, runpy; print(json.dumps(runpy.run_path('docs/draw_pictures.py')['drawn']()))"
@@ -159,6 +164,7 @@ def test_the_pictures_are_what_is_drawn_today(root):
     assert stale == [], "run: python docs/draw_pictures.py"
 
 
+@deep
 def test_every_public_name_is_in_the_reference(root):
     page = (root / "docs" / "reference.md").read_text()
     listed = set(re.findall(r"(?:^::: .*\.|^ +- |^ +heading: )(\w+)$", page, re.MULTILINE))
@@ -166,6 +172,7 @@ def test_every_public_name_is_in_the_reference(root):
     assert "errors" in listed  # all of them
 
 
+@deep
 def test_every_page_is_on_the_site(root):
     listed = set(re.findall(r": (\S+\.(?:md|ipynb))$", (root / "mkdocs.yml").read_text(), re.MULTILINE))
     assert listed == {file.name for kind in ("*.md", "*.ipynb") for file in (root / "docs").glob(kind)}
@@ -180,7 +187,7 @@ def searched(page, word):
     ).stdout
 
 
-@pytest.mark.slow
+@deep
 def test_a_link_that_leads_nowhere_ends_the_build(root, tmp_path):
     """The site's own settings, on two pages of which one is wrong in three ways."""
     (tmp_path / "docs").mkdir()

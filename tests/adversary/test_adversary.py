@@ -19,6 +19,7 @@ from audits.certificate.make import AuditBudget, certify, silent
 from audits.claim import as_written, read_claim
 from audits.sandbox.fork import in_fork
 from dpaccount.errors import InputError
+from tests.depth import deep, parts
 from tests.loading import on_path
 
 HERE = Path(__file__).parent
@@ -31,7 +32,7 @@ def authors():
             module = importlib.import_module(file.stem)
         for name, made_by in inspect.getmembers(module, inspect.isclass):
             if hasattr(made_by, "promise") and made_by.__module__ == file.stem and name[0] != "_":
-                marks = () if name in QUICK else (pytest.mark.slow,)
+                marks = () if name in QUICK else (deep,)
                 yield pytest.param(made_by, id=name, marks=marks)
 
 
@@ -68,7 +69,7 @@ def audited(claim, made_by):
 
 
 @pytest.mark.parametrize("made_by", list(authors()))
-@pytest.mark.slow(one_in=24)
+@deep
 def test_each_author_gets_the_verdict_that_the_class_names(made_by):
     """Seeded; a sound class would be refuted by chance with probability at most .05, and is not."""
     verdict, certificate, said = in_fork(lambda: answer(made_by))
@@ -87,10 +88,19 @@ def test_the_threat_model_names_files_and_classes_that_are_there(root):
     assert names <= known, names - known
 
 
-@pytest.mark.parametrize("made_by", list(authors()))
-@pytest.mark.slow(one_in=96)  # what `certify` finds `audit` finds too
-def test_the_audit_of_each_author_is_green_only_where_what_is_shown_was_measured(made_by):
+@deep
+@parts(20)  # what `certify` finds `audit` finds too: a fifth of the authors at a time
+def test_the_audit_of_an_author_is_green_only_where_what_is_shown_was_measured(depth):
     """Seeded; a sound class would be refuted by chance with probability at most .05, and is not."""
+    for made_by in depth.drawn([row.values[0] for row in authors()], 3):
+        try:
+            audit_is_green_only_where_measured(made_by)
+        except AssertionError as error:
+            error.add_note(f"author: {made_by.__name__}")
+            raise
+
+
+def audit_is_green_only_where_measured(made_by):
     claim = claim_of(made_by)
     found = in_fork(lambda: audited(claim, made_by))
     if made_by.verdict == "wrong request":

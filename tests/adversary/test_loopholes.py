@@ -22,6 +22,7 @@ from dpaccount.noise.proved import Proved
 from dpaccount.proof import REPLACE_ONE, to_approximate, write
 from mechanisms.gaussian_sum import GaussianSum
 from mechanisms.laplace_sum import LaplaceSum
+from tests.depth import deep
 from tests.dpaccount.checker.made import accepted, edited
 from tests.loading import on_path
 
@@ -76,59 +77,59 @@ def refuted(subject):
     return {entry.rule for entry in found if entry.status == "refuted"}
 
 
-@pytest.mark.slow
+@deep
 def test_a_central_sum_is_no_message():
     assert "assume_covers" in refuted(CentralAsLocal(rows=4))
     assert verdict(CentralAsLocal(rows=4), "local")["verdict"] == "REFUTED"
 
 
-@pytest.mark.slow
+@deep
 def test_a_tree_has_its_own_nodes_only():
     assert "assume_tree" in refuted(ManyPrefixes(rounds=8))
     assert "assume_tree" in refuted(HigherLevels(rounds=8))
 
 
-@pytest.mark.slow
+@deep
 def test_the_proof_and_the_subject_speak_of_one_relation():
     with pytest.raises(InputError, match="make them agree"):
         verdict(WrongRelation(rows=4))
 
 
-@pytest.mark.slow
+@deep
 def test_honest_subjects_are_certified_by_the_same_path():
     assert verdict(GaussianSum(rows=4))["verdict"] == "CERTIFIED"
     assert verdict(LaplaceSum(low=0, high=1, rows=4), name="laplace-sum")["verdict"] == "CERTIFIED"
 
 
-@pytest.mark.slow
+@deep
 def test_a_hypothesis_said_twice_is_tested_once():
     certificate = verdict(SaidTwice(rows=4))
     assert certificate["verdict"] == "CERTIFIED"
     assert len(certificate["sensitivity"]) == 3
 
 
-@pytest.mark.slow
+@deep
 def test_a_proof_without_a_point_is_unproven():
     certificate = verdict(NoPoint(rows=4))
     assert certificate["verdict"] == "UNPROVEN"
     assert "(ε, δ)" in certificate["proved"]["reason"]
 
 
-@pytest.mark.slow
+@deep
 def test_evidence_in_which_nothing_moves_is_none():
     certificate = verdict(Idle(rows=4))
     assert certificate["verdict"] == "UNPROVEN"
     assert {entry["status"] for entry in certificate["sensitivity"]} == {"untested", "tested"}
 
 
-@pytest.mark.slow
+@deep
 def test_answers_from_memory_are_refuted():
     certificate = verdict(Cached(rows=4))
     assert certificate["verdict"] == "REFUTED"
     assert "the runs before it" in certificate["sensitivity"][0]["counterexample"]["wrong"]
 
 
-@pytest.mark.slow
+@deep
 def test_an_assumption_that_a_claim_accepts_stands_on_its_first_page():
     assert verdict(Lucky(low=0, high=1, rows=5), name="laplace-sum")["verdict"] == "UNPROVEN"
     reasons = {"assume_rare laplace-sum": "measured elsewhere", "assume_view laplace-sum": "not needed"}
@@ -149,18 +150,18 @@ def test_an_assumption_that_a_claim_accepts_stands_on_its_first_page():
     assert "does not accept" in refused_by_checker(unasked)
 
 
-@pytest.mark.slow
+@deep
 def test_a_sign_of_zero_is_seen():
     assert refuted(SignOfZero(rows=4)) == {"assume_view"}
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("subject", [NanForAll(rows=4), TwoSums(rows=4)], ids=lambda s: type(s).__name__)
 def test_correct_subjects_are_not_accused(subject):
     assert refuted(subject) == set()
 
 
-@pytest.mark.slow
+@deep
 def test_what_the_checker_cannot_confirm_is_unproven():
     """A derivation with more steps than the checker reads: the kernel's word is not enough."""
 
@@ -194,10 +195,12 @@ def honest():
     return seal(unsealed(certify(claim, LaplaceSum(low=0, high=1, rows=4), AuditBudget())[0]))
 
 
+@deep
 def test_the_honest_one_is_accepted(honest):
     assert accepted(honest)
 
 
+@deep
 def test_a_smaller_radius_than_was_tested_is_rejected(honest):
     """The evidence is about the hypothesis as it stands in the derivation, numbers included."""
     forged = edited(honest, (("proved", "derivation", 0, "with", "high"), "1/1000"))
@@ -243,14 +246,14 @@ def test_large_sets_of_points_are_refused_at_once(step):
 
 
 @pytest.mark.parametrize("made_by", [NoView, RowByRow])
-@pytest.mark.slow
+@deep
 def test_a_proof_that_does_not_reach_what_is_shown_is_none(made_by):
     certificate = verdict(made_by(rows=4))
     assert certificate["verdict"] == "UNPROVEN"
     assert certificate["proved"]["derivation"] == []
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize(
     "subject",
     [
@@ -263,13 +266,13 @@ def test_code_that_shows_more_than_its_proof_pays_for_is_refuted(subject):
     assert verdict(subject, relation=subject.relation)["verdict"] == "REFUTED"
 
 
-@pytest.mark.slow
+@deep
 def test_what_cannot_be_compared_is_a_wrong_request():
     with pytest.raises(InputError, match="box holds dict"):
         verdict(Boxed(rows=4))
 
 
-@pytest.mark.slow
+@deep
 def test_the_checker_wants_the_subjects_view_too():
     honest = verdict(GaussianSum(rows=4))
     assert honest["verdict"] == "CERTIFIED"

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from benchmarks import book, growth, scale, tables
+from tests.depth import deep
 
 STAND_IN = {  # the parts of StatDP's interface that are used, with a rule that is plain to check
     "statdp/__init__.py": "",
@@ -54,6 +55,7 @@ def judged(root, tmp_path):
     return run
 
 
+@deep
 def test_testers_judge_the_samples_that_they_are_given_or_say_why_not(judged):
     found = judged(0.3)
     assert found["StatDP"] == 1  # by the larger sample
@@ -113,7 +115,7 @@ def test_totals_of_another_table_end_the_benchmark():
             tables.check(other, [1, 3])
 
 
-@pytest.mark.slow
+@deep
 def test_totals_of_every_way_are_those_of_the_other_program(tmp_path, monkeypatch):
     assert set(tables.measured(20_000, 1, tmp_path)) == {name for name, *_ in tables.WAYS}
     monkeypatch.setattr(tables, "MOST", 4)  # the other program counts one row more of each person

@@ -20,6 +20,7 @@ from dpaccount import extensions
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
 from dpaccount.schemas import catalogue as schemas
+from tests.depth import deep
 from tests.dpaccount.checker.made import HONEST
 
 SUM = '''
@@ -99,6 +100,7 @@ MODULES = {
 }
 
 
+@deep(quick_every=4)
 @pytest.mark.parametrize("how", BROKEN)
 def test_a_broken_package_is_one_line_of_warning_and_stops_nothing_else(dpaccount, plant, how):
     group, line, why = BROKEN[how]
@@ -116,6 +118,7 @@ def test_a_broken_package_is_one_line_of_warning_and_stops_nothing_else(dpaccoun
     assert why in said
 
 
+@deep
 def test_accounts_checks_and_charges_read_nothing_of_other_packages(dpaccount, plant, tmp_path):
     """Entry points are not even read: a line that is none would be warned of."""
     plant({}, text="[dpaccount.commands]\nno entry at all\n")
@@ -308,6 +311,7 @@ NO_SUM = (
 )
 
 
+@deep
 def test_a_module_in_a_namespace_of_our_name_is_not_ours(tmp_path):
     """It is joined with ours, and comes first: what decides is the module's own file."""
     (tmp_path / "mechanisms").mkdir()
@@ -318,6 +322,7 @@ def test_a_module_in_a_namespace_of_our_name_is_not_ours(tmp_path):
     assert python(tmp_path, shadowing) == "False True\nInputError\nFalse\n"
 
 
+@deep
 @pytest.mark.parametrize("top", dpaccount_packages.RESEARCH)
 def test_anothers_package_for_research_is_not_ours(tmp_path, top):
     """Where a program of theirs uses us: theirs is imported, ours is missed in one line, and all else goes on."""

@@ -17,6 +17,7 @@ import pytest_dpaccount
 from audits import pytest_plugin
 from audits.datasets import domain_pairs as plain_functions
 from pytest_dpaccount import Budget, Listener, Tally, WrongRequest
+from tests.depth import deep
 
 PYTEST = Path(sys.executable).parent / "pytest"
 TESTS = """
@@ -62,7 +63,7 @@ def session(tmp_path, *words):
     return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.nightly
+@deep
 @pytest.mark.statistical  # seeded: one sound claim at level .001
 @pytest.mark.parametrize("words", [(), ("-n", "2")], ids=["alone", "xdist"])
 def test_a_session_states_and_spends_its_budget(tmp_path, words):
@@ -92,7 +93,7 @@ def test_patched(dp_query, monkeypatch):
 """
 
 
-@pytest.mark.slow
+@deep
 def test_what_a_test_has_patched_is_noted_for_it_was_not_what_ran(tmp_path):
     (tmp_path / "rates.py").write_text("SCALE = 1")
     (tmp_path / "test_patched.py").write_text(PATCHED)
@@ -101,6 +102,7 @@ def test_what_a_test_has_patched_is_noted_for_it_was_not_what_ran(tmp_path):
     assert "note: test_patched:mean: the test has patched SCALE; another process ran it" in said
 
 
+@deep
 def test_fixtures_and_markers_are_listed(tmp_path):
     fixtures = session(tmp_path, "--fixtures").stdout
     markers = session(tmp_path, "--markers").stdout
@@ -110,12 +112,14 @@ def test_fixtures_and_markers_are_listed(tmp_path):
     assert "dpaccount: defaults" in markers
 
 
+@deep
 def test_a_budget_out_of_range_is_a_usage_error(tmp_path):
     done = session(tmp_path, "--dp-risk", "2")
     assert done.returncode == 4
     assert "--dp-risk lies" in done.stderr
 
 
+@deep
 def test_the_shares_of_all_workers_never_exceed_the_budget():
     """Also where workers crash and others, of higher numbers, take their places."""
     alone, many = [None], range(1, 40)
@@ -227,7 +231,7 @@ def test_measured(dp_query):
 """
 
 
-@pytest.mark.nightly
+@deep
 @pytest.mark.parametrize("words", [(), ("-n", "1")], ids=["alone", "xdist"])
 def test_what_asks_nothing_or_another_function_is_an_error(tmp_path, words):
     (tmp_path / "test_nothing.py").write_text(NOTHING_ASKED)
@@ -308,7 +312,7 @@ def test_other():
 
 
 @pytest.mark.statistical  # seeded: one sound claim at level .001
-@pytest.mark.nightly
+@deep
 @pytest.mark.parametrize("words", [(), ("-n", "1")], ids=["alone", "xdist"])
 def test_what_measures_nothing_is_an_error_or_fails(tmp_path, words):
     (tmp_path / "test_idle.py").write_text(IDLE)
@@ -350,9 +354,10 @@ WAYS = [
 QUICK = {("audits", "pytest", "importlib"), *((name, "python -m pytest", "prepend") for name in NAMES)}
 
 
+@deep
 @pytest.mark.parametrize(
     ("name", "start", "mode"),
-    [pytest.param(*way, marks=() if way in QUICK else pytest.mark.slow) for way in WAYS],
+    [pytest.param(*way, marks=() if way in QUICK else deep) for way in WAYS],
 )
 def test_a_project_with_a_package_of_our_name_is_not_disturbed(tmp_path, name, start, mode):
     package = tmp_path / name
@@ -373,7 +378,7 @@ def test_a_project_with_a_package_of_our_name_is_not_disturbed(tmp_path, name, s
     assert str(package / "__init__.py") in line
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("name", ["bandits", "papers"])
 def test_a_function_of_a_project_s_own_bandits_or_papers_is_tested(tmp_path, name):
     """Which is not ours: the process that runs it finds the project's."""
@@ -390,7 +395,7 @@ def test_a_function_of_a_project_s_own_bandits_or_papers_is_tested(tmp_path, nam
     assert f"{name}:raw is not (1, 0)-private" in done.stdout
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("kind", ["a module", "a namespace"])
 def test_other_things_of_our_name(tmp_path, kind):
     if kind == "a module":
@@ -409,6 +414,7 @@ def test_other_things_of_our_name(tmp_path, kind):
     assert ("1 error" if kind == "a module" else "1 passed") in done.stdout, done.stdout
 
 
+@deep
 def test_the_plugin_loads_nothing_of_ours():
     code = "import sys, pytest_dpaccount; print(sorted({m.partition('.')[0] for m in sys.modules}))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -459,7 +465,7 @@ class TestServed:
 """
 
 
-@pytest.mark.nightly
+@deep
 def test_a_marker_of_a_class_or_module_needs_its_fixture_somewhere(tmp_path):
     (tmp_path / "test_held.py").write_text(HELD_BY_OTHERS)
     done = session(tmp_path, "test_held.py")

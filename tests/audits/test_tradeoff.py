@@ -20,6 +20,7 @@ from audits.tradeoff import (
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.errors import InputError
 from dpaccount.plan.events import Gaussian, Laplace, Plan, Zcdp
+from tests.depth import deep
 from tests.looped import looped
 
 RATES = np.random.default_rng(1).random((60, 2))
@@ -135,7 +136,7 @@ def test_the_error_of_all_claims_is_at_most_the_risk(mu):
         assert wrong > 0
 
 
-@pytest.mark.nightly
+@deep
 @pytest.mark.statistical  # seeded; the sound claim is refuted with probability below .05
 def test_catalogued_subjects_are_held_against_curves(dpaccount, tmp_path):
     (tmp_path / "plan.json").write_text(json.dumps(Plan("replace-one", Gaussian(sigma=1000)).as_json()))

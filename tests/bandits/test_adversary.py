@@ -19,6 +19,7 @@ from bandits.statistics.first_moments import CONTRIBUTION_BITS
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
+from tests.depth import deep
 from tests.looped import looped
 
 BANDIT = ArmPhases(rounds=400, arms=3, index="adversarial")
@@ -143,7 +144,7 @@ def regrets(subject, world, seeds):
     return np.array(found)
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.statistical
 @pytest.mark.parametrize("world", [late, turning])
 def test_regret_is_as_proved_where_thompson_is_fooled(world):

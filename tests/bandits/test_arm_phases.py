@@ -25,6 +25,7 @@ from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import point
 from mechanisms.subject import View
+from tests.depth import deep
 from tests.looped import looped
 
 DELTA = Fraction(1, 1000)
@@ -95,6 +96,7 @@ class OfTheWholeHorizon(ArmPhases):
         return ShuffledBits(self.epsilon, self.delta, self.rounds)
 
 
+@deep
 def test_bits_that_are_private_among_more_people_than_a_block_has_are_never_shown():
     subject = OfTheWholeHorizon(rounds=200, arms=2, block=40, **SHUFFLED)
     assert subject.bits.truth > ArmPhases(rounds=200, arms=2, block=40, **SHUFFLED).bits.truth
@@ -102,6 +104,7 @@ def test_bits_that_are_private_among_more_people_than_a_block_has_are_never_show
         run(subject, world(1, 2, 200)[1], 1)
 
 
+@deep
 @looped("rounds", [20, 333, 5000])
 @looped("memory", [None, 70, 555])
 @looped("block", [1, 7, 333])
@@ -192,7 +195,7 @@ def test_a_belief_has_what_is_not_older_than_the_memory(index):
     assert len(kept) > 20
 
 
-@pytest.mark.slow
+@deep
 def test_a_memory_follows_arms_that_change():
     """Other means from the middle on, 12 unseen worlds: less than half of the regret that all memory has."""
     shares = []
@@ -273,6 +276,7 @@ def test_the_reach_of_an_interval_is_that_of_the_formula():
         subject.accuracy(View(public={**view.public, "sums": sums[:2]}))
 
 
+@deep
 @pytest.mark.parametrize("noise", [{}, GAUSSIAN, SHUFFLED])
 def test_intervals_hold_under_adaptive_choices(noise):
     """At level ½, over 100 trials: more than 70 misses have a chance below 1e-4."""
@@ -390,7 +394,7 @@ def test_the_example_of_its_page_runs(root):
     assert (failed, tried > 5) == (0, True)
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize(
     ("index", "rounds", "most"),
     [("thompson", 1024, 0.33), ("thompson", 4096, 0.12), ("imed", 4096, 0.33), ("elimination", 4096, 0.2)],
@@ -430,6 +434,7 @@ def test_a_linear_belief_is_the_conditional_law_of_its_prior():
     assert belief.means() == pytest.approx(np.zeros(6), abs=1e-12)
 
 
+@deep
 @looped("told", [(), ((1, 9, 2.5, 4.0),), ((0, 30, 9.0, 2.0), (4, 20, -8.0, 2.0), (4, 5, -1.0, 2.0))])
 def test_a_mixed_belief_is_the_mixture_of_conditional_laws_by_their_likelihood(told):
     """Every model's normal law of means and observations, conditioned in one piece."""
@@ -489,7 +494,7 @@ def test_a_mixed_belief_is_finite_whatever_is_released(seed):
         assert np.isfinite(belief.draw(0.8, 1.0, rng)).all()
 
 
-@pytest.mark.slow
+@deep
 @looped(("kind", "most"), [("bump", 0.65), ("linear", 0.35)])
 def test_a_mixed_belief_learns_bumps_and_lines(kind, most):
     """36 points, 500 people, ε = 1, 24 unseen worlds, in which it has .43 and .26.
@@ -567,7 +572,7 @@ def test_elimination_plays_what_is_known_least_of_what_may_be_the_best(seed, spa
         assert course._best(dropped.astype(float)) == dropped[np.argmax(mean[dropped])]
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize(("noise", "most"), [({}, 0.1), (SHUFFLED, 0.2), ({"index": "elimination"}, 0.1)])
 def test_a_linear_belief_has_little_regret_among_many_arms(noise, most):
     """100 arms on the sphere in four dimensions, 4,096 people, ε = 1, 24 unseen worlds; apart they have .32."""
@@ -584,7 +589,7 @@ def test_a_linear_belief_has_little_regret_among_many_arms(noise, most):
     assert np.mean(shares) + 2 * np.std(shares) / np.sqrt(len(shares)) <= most
 
 
-@pytest.mark.nightly
+@deep
 def test_shuffled_bits_are_worth_more_than_local_ones():
     """Ten arms, 65,536 people, ε = .3, 40 unseen worlds: two standard errors below what local bits have, .126."""
     shares, subject = (
@@ -598,7 +603,7 @@ def test_shuffled_bits_are_worth_more_than_local_ones():
     assert np.mean(shares) + 2 * np.std(shares) / np.sqrt(len(shares)) <= 0.1
 
 
-@pytest.mark.slow
+@deep
 def test_one_private_bit_a_person_serves_arms_too():
     """`local-posterior` on independent points: ten arms, local ε = 1, 48 unseen worlds."""
     shares, half = [], Fraction(1, 2)

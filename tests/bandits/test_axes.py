@@ -20,6 +20,7 @@ from dpaccount.errors import InputError
 from mechanisms.continual import factors
 from papers.kharkovskii import fields
 from papers.pavlovic import kernel_draws
+from tests.depth import deep
 
 EIGH = np.linalg.eigh
 SQUARE = np.stack(np.meshgrid(*[np.linspace(0, 1, 6)] * 2, indexing="ij"), axis=-1).reshape(-1, 2)
@@ -119,6 +120,7 @@ USES = {
 }  # fmt: skip
 
 
+@deep
 @pytest.mark.parametrize("use", USES)
 def test_what_lies_along_axes_is_the_same_on_every_machine(monkeypatch, use):
     """Square grids are symmetric, so that most eigenvalues come in pairs; signs are free everywhere."""
@@ -170,6 +172,7 @@ def planted(groups, axes_of, seed):
     return lambda _: (np.sort(values + rounding), vectors)
 
 
+@deep
 @given(
     st.dictionaries(st.integers(-4, 4), st.integers(1, 4), min_size=1, max_size=5),
     st.sampled_from([1e-200, 1.0, 1e200]),

@@ -6,9 +6,10 @@ import re
 import pytest
 
 from tests.bandits.dots import drawn_dots
+from tests.depth import deep
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("page", ["bandits", "sessions", "local-bandits"])
 def test_examples_run(root, page):
     failed, tried = doctest.testfile(
@@ -18,7 +19,7 @@ def test_examples_run(root, page):
     assert failed == 0
 
 
-@pytest.mark.slow
+@deep
 def test_adding_a_bandit_takes_the_two_files_that_are_described(root, copy_of):
     """The section followed literally, in a copy of the project."""
     section = (root / "docs" / "add-a-bandit.md").read_text()

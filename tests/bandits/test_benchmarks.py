@@ -4,8 +4,10 @@ import pytest
 
 from benchmarks import bandits
 from benchmarks.rows import BenchmarkSetting
+from tests.depth import deep
 
 
+@deep
 @pytest.mark.parametrize("peers", [None, "nowhere"])
 def test_peers_that_are_not_installed_are_named_and_no_error(tmp_path, peers):
     setting = BenchmarkSetting(None if peers is None else tmp_path / peers)

@@ -15,6 +15,7 @@ from bandits.statistics.best_arm import ArmOrder
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
+from tests.depth import deep
 from tests.looped import looped
 
 SEARCH = {"index": "top-two", "epsilon": Fraction(1)}
@@ -159,7 +160,7 @@ def test_an_error_is_evidence_against_the_hardest_of_the_others():
     assert known.may_be_best(Fraction(error) / 2) == [1, 2]
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("means", [(0.5, 0.499), (0.7, 0.699, 0.699), (0.05, 0.049)])
 def test_a_wrong_arm_is_seldom_named(means):
     """Ever below an error of ½, in 100 runs of 50 blocks, most of them of the arm that leads.
@@ -259,7 +260,7 @@ def test_a_view_that_lacks_who_is_uncounted_is_refused():
         PURE.report(view)
 
 
-@pytest.mark.slow
+@deep
 def test_the_best_of_two_arms_is_named_soon():
     """At an error of 1e-6, in 12 unseen runs: at most three times the least that any algorithm needs.
 

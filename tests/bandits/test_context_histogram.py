@@ -20,6 +20,7 @@ from dpaccount.errors import InputError
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import point
+from tests.depth import deep
 from tests.looped import looped
 
 SMALL = ContextHistogram(rounds=40, actions=3, contexts=5, epsilon=Fraction(2), delays=True)
@@ -51,7 +52,7 @@ def test_it_is_pure():
     assert (delta, 1.99 < epsilon <= 2) == (Fraction(1, 10**6), True)
 
 
-@pytest.mark.slow
+@deep
 def test_a_person_moves_all_sums_by_at_most_one_together_whatever_the_record():
     furthest = 0.0
     for seed in range(12):
@@ -164,7 +165,7 @@ def test_it_serves_better_than_one_histogram_after_a_quarter_of_the_people():
     assert ours < min(theirs, 0.45)
 
 
-@pytest.mark.slow
+@deep
 def test_the_selector_rehearses_both_and_says_how_many_people_learn():
     grid = PublicGrid(4, 8, "squared-exponential", Fraction(1, 5))
     choice = choose_serving(grid, 5000, Fraction(1), Fraction(1, 10**6), trials=2)

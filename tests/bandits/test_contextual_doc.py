@@ -2,12 +2,11 @@
 
 import doctest
 
-import pytest
-
 from tests.bandits.dots import drawn_dots
+from tests.depth import deep
 
 
-@pytest.mark.slow
+@deep
 def test_examples_run(root):
     document = root / "docs" / "contextual.md"
     failed, tried = doctest.testfile(str(document), module_relative=False)

@@ -10,6 +10,7 @@ from bandits.logged.logged_trials import ARM, CELL, read_trial, taking_part
 from dpaccount.documents import parse_toml
 from mechanisms.table.columns import read_table
 from mechanisms.table.rows import read_rows
+from tests.depth import deep
 
 HEAD = """
 schema = "dpaccount/claim/1"
@@ -68,6 +69,7 @@ def refused(result, said):
     assert said in line
 
 
+@deep(quick_every=2)
 @pytest.mark.parametrize(
     ("logging", "said"),
     [

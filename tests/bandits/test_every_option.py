@@ -22,10 +22,11 @@ from tests.audits.cli.subject_runs import (
 )
 from tests.bandits.subject_runs import BANDITS, TRIALS
 from tests.bandits.test_subject_options import RUNS as KERNEL_BANDITS
+from tests.depth import deep
 
 #: the curator's is run by `test_curate`, as it has no proof
 UNPROVED_SUBJECT = "po-curator"
-cases = pytest.mark.parametrize(("name", "runs", "changed"), marked(BANDITS, pytest.mark.slow))
+cases = pytest.mark.parametrize(("name", "runs", "changed"), marked(BANDITS, deep))
 
 
 @cases
@@ -33,7 +34,7 @@ def test_it_does_something(tmp_path, name, runs, changed):
     does_something(tmp_path, name, runs, changed)
 
 
-@pytest.mark.slow(one_in=36)
+@deep
 @pytest.mark.statistical  # seeded; a claim so far above what is proved is never refuted
 @pytest.mark.parametrize(("name", "runs", "changed"), marked(BANDITS))
 def test_a_claim_that_says_it_is_certified(dpaccount, monkeypatch, tmp_path, name, runs, changed):
@@ -77,6 +78,7 @@ def runs_of(name):
     return [*BANDITS[name].runs, *BANDITS[name].unproved] if name in BANDITS else []
 
 
+@deep(quick_every=3)
 @pytest.mark.parametrize(("name", "option", "run"), list(words_of(("bandits", "papers"), runs_of)))
 def test_a_wrong_word_is_one_sentence_and_the_right_ones_are_all_in_runs(
     dpaccount, tmp_path, name, option, run
@@ -123,7 +125,7 @@ def test_every_field_of_a_trial_follows_from_some_table(tmp_path, name):
     assert follow >= set(listed(name)["parameters"])
 
 
-@pytest.mark.slow(one_in=3)
+@deep
 @pytest.mark.statistical  # seeded
 @pytest.mark.parametrize(("name", "said"), [(name, said) for name, runs in TRIALS.items() for said in runs])
 def test_a_claim_on_a_table_is_certified(dpaccount, monkeypatch, tmp_path, name, said):

@@ -21,6 +21,7 @@ from bandits.phased_posterior import PhasedPosterior
 from dpaccount.noise.proved import Proved
 from dpaccount.proof import write
 from dpaccount.schemas.certificate import Evidence
+from tests.depth import deep
 from tests.looped import looped
 
 DELTA = Fraction(1, 10**6)
@@ -56,6 +57,7 @@ def test_shuffled_arms_have_members_whose_blocks_are_as_large():
     assert replace(small, rounds=10**6, block=1) == subject
 
 
+@deep
 @looped("rounds", [300, 600, 10**6])
 @looped("stream", ["separate", "correlated"])
 def test_a_posterior_of_batches_has_several_of_them_in_a_small_member(rounds, stream):
@@ -116,7 +118,7 @@ subject = {{ use = "{}", parameters = {{ {} }} }}
 FAMILY = "rounds = 9000, candidates = 2, dimension = 1, nodes_per_axis = 2, size = 2, sigma = 30"
 
 
-@pytest.mark.slow(one_in=2)
+@deep
 @pytest.mark.parametrize(
     ("claim", "units", "pairs"),
     [
@@ -171,7 +173,7 @@ class _Grows(PhasedGpUcb):
         return _Later(self, self.learner(noise), coins)
 
 
-@pytest.mark.parametrize("made", [PhasedGpUcb, pytest.param(_Grows, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("made", [PhasedGpUcb, pytest.param(_Grows, marks=deep)])
 def test_what_only_a_larger_member_shows_refutes_the_claim(made):
     """Evidence is about the claim's own hypotheses, by their digests, and counts the larger member's pairs."""
     subject = made(rounds=10**5, **SMALL)

@@ -19,6 +19,7 @@ from bandits.learning.features import (
 )
 from dpaccount.errors import InputError
 from papers.reproduce import find
+from tests.depth import deep
 from tests.looped import looped
 
 POINTS = np.random.default_rng(0).uniform(-1, 1, (60, 2))
@@ -152,7 +153,7 @@ def test_cells_are_indicators_of_a_division_of_the_ball(per_axis):
 
 @pytest.mark.parametrize("basis", [basis for basis in BASES if basis != "cells"])
 @pytest.mark.parametrize("kernel", MAP_KERNELS)
-@pytest.mark.slow
+@deep
 def test_every_kernel_has_features_that_approach_it_or_is_refused(kernel, basis):
     """The largest error of about 900 features; random ones err like their number's inverse root."""
     if (kernel, basis) in NONE:

@@ -7,6 +7,7 @@ import pytest
 from audits import consistency
 from dpaccount.checker import Rejected
 from tests.audits.certificate.test_free_members import is_bound_or_free
+from tests.depth import deep
 from tests.dpaccount.checker.test_forgeries import forged
 
 
@@ -18,12 +19,12 @@ def simulated(dpaccount, folder, root):
     return next(folder.rglob("certificate.json"))
 
 
-@pytest.mark.nightly
+@deep
 def test_every_member_is_bound_or_listed_as_free(dpaccount, tmp_path, root):
     is_bound_or_free(dpaccount, tmp_path, root, simulated)
 
 
-@pytest.mark.nightly
+@deep
 def test_a_certificate_without_its_hazards_is_refused(dpaccount, tmp_path, root):
     document = json.loads(simulated(dpaccount, tmp_path, root).read_text())
     with pytest.raises(Rejected, match="not listed first among the hazards"):

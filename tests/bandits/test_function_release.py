@@ -17,6 +17,7 @@ from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import point
 from papers.pavlovic.kernel_draws import MIDDLES, drawn
+from tests.depth import deep
 from tests.looped import looped
 
 SMALL = FunctionRelease(rounds=24, served=3, actions=4, contexts=4, sigma=Fraction(1, 2))
@@ -30,6 +31,7 @@ def people(subject, seed=0):
     return drawn(subject.grid, "rkhs", seed).records(subject.rounds + subject.served, seed)
 
 
+@deep
 def test_the_gaussian_law_meets_its_target_and_k_norm_noise_is_pure():
     epsilon, delta = point(FunctionRelease(rounds=64).proof(Fraction(1, 10**6)))
     assert 0.99 < epsilon <= 1
@@ -38,6 +40,7 @@ def test_the_gaussian_law_meets_its_target_and_k_norm_noise_is_pure():
     assert point(pure.proof(pure.delta)) == (1, 0)
 
 
+@deep
 @pytest.mark.parametrize("law", ["gaussian", "k-norm"])
 def test_a_learner_moves_one_sum_by_at_most_two_whatever_the_record(law):
     subject = FunctionRelease(rounds=24, served=0, actions=4, contexts=4, law=law)
@@ -73,6 +76,7 @@ def test_who_is_only_served_moves_nothing_that_others_see():
     assert (first.own["action"][:-1] == second.own["action"][:-1]).all()
 
 
+@deep
 def test_a_session_shows_what_play_shows_and_goes_on_after_a_crash(tmp_path):
     data = people(SMALL)
     whole = SMALL.play(data, Rehearsed(proof_of(SMALL), 4), 4)
@@ -99,6 +103,7 @@ def test_a_session_that_ends_within_a_phase_releases_what_came(tmp_path, asked):
     assert view.public["sums"].any()
 
 
+@deep
 def test_a_session_is_charged_once_whoever_comes(tmp_path, monkeypatch):
     monkeypatch.setattr("dpaccount.work.journal.os.fsync", lambda _: None)
     address = f"sqlite:///{tmp_path}/budget.db"
@@ -136,6 +141,7 @@ def test_water_filling_leaves_no_more_variance_than_any_other_shares():
     assert left(best) <= min(left(s / s.sum()) for s in [*others, *near]) + 1e-9
 
 
+@deep
 @pytest.mark.statistical
 def test_it_learns_where_chance_does_not():
     """Fails by chance less than once in 10⁶ runs: measured .03 ± .03 a seed, chance .39."""

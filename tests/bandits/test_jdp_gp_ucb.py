@@ -16,6 +16,7 @@ from dpaccount.errors import InputError
 from dpaccount.noise.receipt import NoNoise, rehearse
 from dpaccount.noise.samplers import Rehearsal
 from mechanisms.symmetric_gaussian import FEATURE_BITS, contribution
+from tests.depth import deep
 from tests.looped import looped
 
 DELTA = Fraction(1, 10**6)
@@ -50,6 +51,7 @@ def test_quadrature_integrates_the_gaussian_moments():
         assert value == pytest.approx(moment)
 
 
+@deep
 @given(arrays(np.float64, 4, elements=st.floats(-1e3, 1e3)), st.floats(-10, 10))
 def test_contributions_lie_in_the_declared_set_exactly(vector, reward):
     matrix = contribution(vector, reward, REWARD_CENTRE)
@@ -82,6 +84,7 @@ def test_people_have_one_good_point_each():
     assert subject.domain().contains(people.records())
 
 
+@deep
 @pytest.mark.statistical  # seeded
 def test_more_privacy_costs_regret_and_all_beat_chance():
     """Mean over 3 seeds at T = 512: without noise, at ε near 8, and at chance."""

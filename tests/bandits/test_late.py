@@ -37,6 +37,7 @@ from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import REPLACE_ONE, assume_ball, hypotheses
 from mechanisms.continual import factors
 from tests.bandits.own_late import BrokenCourse, SoundLate, UnprovedLate
+from tests.depth import deep
 from tests.loading import import_subject
 from tests.looped import looped
 
@@ -77,6 +78,7 @@ def session_of(subject, data, file, pause=0):
         return session.result().own["action"].tolist()
 
 
+@deep
 def test_a_session_is_the_replay_whoever_is_late_and_how_much(tmp_path):
     """All orders in which the first three of four people may answer, each after every number of others."""
     data, seen = people(EACH), set()
@@ -92,6 +94,7 @@ def test_a_session_is_the_replay_whoever_is_late_and_how_much(tmp_path):
 TOLD = replace(PHASES, late=Fraction(7), base=Fraction(1, 5), answering=Fraction(1, 2))
 
 
+@deep
 @pytest.mark.parametrize("subject", [EACH, PAIRS, PHASES, TOLD], ids=["each", "pairs", "phases", "told"])
 def test_what_one_late_person_moves_is_charged(subject):
     """Over all pairs of delays, and rewards that turn; given the same releases, as adaptive composition has it."""
@@ -212,8 +215,8 @@ OWN = (
 )
 
 
-@pytest.mark.nightly
-@pytest.mark.slow(one_in=3)
+@deep
+@deep
 @pytest.mark.parametrize(("use", "more", "verdict"), OWN)
 def test_no_certificate_of_late_answers_that_nothing_tested_or_proved(tmp_path, use, more, verdict):
     certificate = certified(tmp_path, use, more)
@@ -259,6 +262,7 @@ LIVE = [made(**example_values(made)) for made in KINDS]
 STREAMS = [replace(PAIRS, delays=False, stream=stream) for stream in continual_sums.STREAMS]
 
 
+@deep
 @pytest.mark.parametrize("subject", [*LIVE, *STREAMS], ids=lambda each: type(each).__name__)
 def test_a_course_takes_late_answers_where_the_proof_covers_them(subject):
     theorem = proof_of(subject)

@@ -23,6 +23,7 @@ from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import point
+from tests.depth import deep
 from tests.looped import looped
 
 ONE = 2**CONTRIBUTION_BITS
@@ -263,7 +264,7 @@ def test_one_person_moves_sums_and_counts_by_what_is_charged():
     assert largest.tolist() == [ONE, 2]
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("share", [Fraction(1, 5), Fraction(1, 2)])
 def test_intervals_are_of_those_who_answer(share):
     """Half are silent, means lie far from ½: at level ½, over 100 trials, 70 misses have a chance below 1e-4."""

@@ -20,6 +20,7 @@ from tests.bandits.local_rates import (
     theorem3_rate,
     theorem4_rate,
 )
+from tests.depth import deep
 from tests.looped import looped
 
 ROUNDS, EPSILONS = st.integers(10, 10**6), st.floats(0.05, 6)
@@ -28,6 +29,7 @@ KERNELS = st.none() | st.floats(0.5, 10)  #: the squared-exponential one, or the
 # ------------------------------------------------------------------ Theorem 1
 
 
+@deep
 @given(ROUNDS, EPSILONS, KERNELS, st.floats(1, 4))
 def test_lower_orders_fall_with_epsilon_and_rise_with_rounds(rounds, epsilon, kernel, factor):
     here = lower_rate(rounds, epsilon, kernel)
@@ -41,6 +43,7 @@ def test_lower_orders_fall_with_epsilon_and_rise_with_rounds(rounds, epsilon, ke
     assert looser.value <= here.value * (1 + 1e-12)
 
 
+@deep
 @given(ROUNDS, EPSILONS, KERNELS)
 def test_where_privacy_costs_nothing_the_order_is_the_one_without(rounds, epsilon, kernel):
     """At e^ε − 1 = 1 both coincide; above it the private order is no more than the other (in its range)."""
@@ -50,6 +53,7 @@ def test_where_privacy_costs_nothing_the_order_is_the_one_without(rounds, epsilo
         assert lower_rate(rounds, epsilon, kernel).value == pytest.approx(level.without)
 
 
+@deep
 @given(ROUNDS, EPSILONS, KERNELS)
 def test_the_printed_exponents_follow_from_the_count_of_functions(rounds, epsilon, kernel):
     """Equation (17): v^{1/(1+α)} T^{1/(1+α)} M^{α/(1+α)} ζ^{−2α/(1+α)} with the M of appendix A.4, α = v = 1."""
@@ -110,6 +114,7 @@ def channels(epsilon, inputs, outputs):
             yield matrix * weights
 
 
+@deep
 @pytest.mark.parametrize(("epsilon", "inputs"), [(0.2, 2), (1.0, 2), (3.0, 2), (0.5, 3), (2.0, 3)])
 def test_lemma_4_by_enumeration(epsilon, inputs):
     laws = [np.array(w) / sum(w) for w in product(range(7 - inputs), repeat=inputs) if sum(w)]
@@ -126,6 +131,7 @@ def test_lemma_4_by_enumeration(epsilon, inputs):
     assert tried > 50
 
 
+@deep
 @given(st.floats(0.01, 1), st.floats(0.1, 4), st.floats(0, 1), st.floats(0, 1))
 def test_the_reward_law_is_told_from_nothing_by_at_most_twice_its_chance(alpha, moment, share, height):
     """KL(0 ‖ law (11)) = −ln(1 − p) ≤ 2p where Δ ≤ ½·(½)^{α/(1+α)} v^{1/(1+α)}: then p ≤ ½."""
@@ -148,6 +154,7 @@ def test_equation_19_holds_with_the_inverse_that_print_lost():
 UPPER = {"norm": 1.0, "noise": 1.0, "delta": 0.01}
 
 
+@deep
 @pytest.mark.parametrize("rate", [theorem2_rate, theorem3_rate, corollary1_rate])
 @given(
     rounds=st.integers(10, 10**6), gain=st.floats(1, 100), epsilon=st.floats(0.05, 20), factor=st.floats(1, 5)
@@ -171,6 +178,7 @@ def test_upper_orders_have_the_factor_1_over_epsilon_and_do_not_vanish(rate):
     assert large[1] > sqrt(10**4)
 
 
+@deep
 @given(st.integers(100, 10**6), st.floats(0.05, 1), st.floats(1, 50))
 def test_theorem_4_is_its_corollary_at_alpha_1_and_worse_below(rounds, alpha, gain):
     heavy = theorem4_rate(rounds, gain, norm=1.0, noise_moment=4.0, alpha=alpha, delta=0.01)

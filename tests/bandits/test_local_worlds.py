@@ -21,6 +21,7 @@ from papers.zhou import hard_functions as hard
 from papers.zhou.local_bounds import lower_rate
 from papers.zhou.lower_bound import HardWorld
 from papers.zhou.panels import kernel_function
+from tests.depth import deep
 
 GRID = np.linspace(0, 1, 100)
 KERNEL = squared_exponential(GRID[:, None], GRID[:, None], 0.2)
@@ -38,6 +39,7 @@ def test_a_function_is_in_the_span_and_differs_by_seed():
     assert first.bound == np.abs(first.means).max()
 
 
+@deep
 def test_noise_is_the_same_for_all_points_of_a_person_and_within_its_bound():
     world = kernel_function(KERNEL, 400, 3)
     noise = world.rows - world.means
@@ -206,6 +208,7 @@ def test_the_printed_width_is_wider_than_the_least_one():
     assert hard.norms("squared-exponential", lengthscale, gap, np.array([printed]))[0] <= 1
 
 
+@deep
 @pytest.mark.parametrize(
     ("dimension", "volume"), [(1, 0.443993816168), (2, 0.466512393178), (3, 0.441088877)]
 )
@@ -256,6 +259,7 @@ def test_law_11_is_refused_where_it_is_none():
         hard.hard_functions("squared-exponential", 0.5, bound=0.01, gap=1.0)
 
 
+@deep
 @pytest.mark.parametrize("kernel", hard.HARD_KERNELS)
 def test_the_hardest_gap_falls_with_epsilon_and_rounds_and_keeps_the_conditions(kernel):
     made = {

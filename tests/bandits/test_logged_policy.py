@@ -19,6 +19,7 @@ from mechanisms.table.bind_columns import Promise
 from mechanisms.table.columns import read_table
 from tests.bandits import shop_logs
 from tests.bandits.shop_logs import CONVERSIONS, DELTA, EVEN, UNEVEN
+from tests.depth import deep
 from tests.looped import looped
 
 SEEN = "md_visits >= 1"
@@ -49,6 +50,7 @@ def test_every_slot_is_in_one_release(slots):
     assert all(a <= b and b + 1 == c for (a, b), (c, _) in pairwise(covers))
 
 
+@deep
 def test_the_proof_covers_every_slot_once_and_the_claim_is_met(trial):
     fact = trial[0].proof(DELTA).conclusion
     assert trial[0].sigma == Fraction(271, 32)
@@ -56,6 +58,7 @@ def test_the_proof_covers_every_slot_once_and_the_claim_is_met(trial):
     assert fact.curve.epsilon < 1
 
 
+@deep
 def test_plan_means_are_those_of_the_file(trial):
     for (_, rows), means in (
         (trial, [0.331, 0.402, 0.532, 0.343]),
@@ -179,6 +182,7 @@ def insurance_regret(seeds, reward=None):
     return np.mean([regret for _, regret in runs(subject, lambda _: rows, seeds)])
 
 
+@deep
 @pytest.mark.statistical  # seeded
 @pytest.mark.parametrize("shares", [EVEN, UNEVEN])
 def test_it_learns_from_a_shops_log(shares):
@@ -187,7 +191,7 @@ def test_it_learns_from_a_shops_log(shares):
     assert np.mean([regret for _, regret in found]) <= 0.35
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.statistical  # seeded; values are pooled over logs
 @pytest.mark.parametrize("shares", [EVEN, UNEVEN])
 def test_a_hundred_logs(shares):
@@ -205,7 +209,7 @@ def test_a_hundred_logs(shares):
     assert np.mean(np.abs(off) <= 1.96) >= 0.9
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.statistical  # seeded
 @pytest.mark.parametrize("shares", [EVEN, UNEVEN])
 @pytest.mark.parametrize("off", [0.9, 1.1])
@@ -217,13 +221,14 @@ def test_a_share_that_is_declared_a_tenth_wrong_is_reported_and_nothing_is_named
     assert all(said["best_arm"] is None and said["order"] for said in warned)
 
 
+@deep
 @pytest.mark.statistical  # seeded
 def test_it_learns_on_the_insurance_trial():
     assert insurance_regret(range(20)) <= 0.25
     assert insurance_regret(range(20), SEEN) <= 0.18
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.statistical  # seeded
 def test_the_insurance_figures_are_kept_over_a_hundred_seeds():
     assert insurance_regret(range(100)) <= 0.204
@@ -255,10 +260,9 @@ def segments(seeds):
         yield (truth - 0.12) / 0.02, abs(said["value"] - truth) <= 2 * errors, said["context_gain"]
 
 
+@deep
 @pytest.mark.statistical  # seeded; two errors miss a normal estimate in 5 of 100, so 90 in 1 of 20 at worst
-@pytest.mark.parametrize(
-    "seeds", [range(8), pytest.param(range(100), marks=pytest.mark.slow)], ids=["few", "many"]
-)
+@pytest.mark.parametrize("seeds", [range(8), pytest.param(range(100), marks=deep)], ids=["few", "many"])
 def test_segments_that_want_other_variants_get_them(seeds):
     shares, within, gains = zip(*segments(seeds), strict=True)
     assert np.mean(shares) >= 0.5
@@ -269,7 +273,7 @@ def test_segments_that_want_other_variants_get_them(seeds):
     assert "contexts harm" not in says
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.statistical  # seeded; an interval may miss nothing in 5 of 100
 @pytest.mark.parametrize("epsilon", [Fraction(1), Fraction(1, 10)])
 def test_age_and_income_say_nothing_of_the_insurance_plan(epsilon):
@@ -290,6 +294,7 @@ def test_rewards_that_are_numbers_are_learned_from():
     assert said["value"] == pytest.approx(0.35, abs=0.05)
 
 
+@deep
 @pytest.mark.statistical  # seeded
 def test_the_cost_of_privacy_is_said_in_one_line(trial):
     subject, rows = trial
@@ -372,6 +377,7 @@ def test_an_arm_that_is_offered_beside_no_other_is_refused():
         shop_logs.on_table(LoggedPolicy, "shop_log/logged-policy.toml", change)
 
 
+@deep
 @pytest.mark.statistical  # seeded
 def test_what_cannot_be_known_is_not_said_to_be_sure():
     """Of 100 people with equal arms nobody knows the best; of 20,000 with clear ones it is known."""

@@ -19,6 +19,7 @@ from dpaccount.proof import point
 from dpaccount.proof.search import approximate
 from mechanisms.table.bind_columns import Promise
 from mechanisms.table.columns import Column, read_table
+from tests.depth import deep
 from tests.looped import looped
 
 COLUMNS = (
@@ -39,6 +40,7 @@ def holds(text, arm=0, **cells):
     return bool(condition(text, COLUMNS, POSITIONS, 3)[1](codes, np.array([arm]))[0])
 
 
+@deep
 @given(
     visits=st.integers(0, 5),
     spending=st.integers(0, 200),

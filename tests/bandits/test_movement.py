@@ -21,6 +21,7 @@ from dpaccount.noise.leaves import leaves
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import point
+from tests.depth import deep
 
 DELTA = Fraction(1, 1000)
 BATCHES = [(1, 0, 9), (3, 0, 10), (2, 0.5, 20)]  #: people a row, growth, people
@@ -54,6 +55,7 @@ def cost(subject, data, others, symmetric=False):
     return float(delta), farthest
 
 
+@deep(quick_every=2)
 @pytest.mark.parametrize("stream", continual_sums.STREAMS)
 @pytest.mark.parametrize(("refresh", "growth", "rounds"), BATCHES)
 def test_who_shares_a_row_pays_for_all_rows_that_they_enter(stream, refresh, growth, rounds):
@@ -73,6 +75,7 @@ def test_who_shares_a_row_pays_for_all_rows_that_they_enter(stream, refresh, gro
     assert (farthest > 0).tolist() == [person < subject.ends[-1] for person in range(rounds)]
 
 
+@deep
 @pytest.mark.parametrize("bandit", [MomentGpUcb, PhasedGpUcb, PhasedRegression, JdpGpUcb, LocalGpUcb])
 def test_who_brings_nothing_or_less_moves_no_more_than_is_charged(bandit):
     """Neighbours whose candidates are NaN, one of them or both, while their rewards are turned."""
@@ -93,7 +96,7 @@ def test_who_brings_nothing_or_less_moves_no_more_than_is_charged(bandit):
         assert (farthest > 0).sum() > 5
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("stream", ["separate", "correlated"])
 def test_a_reward_moves_the_rows_of_its_batch_by_two_clips(stream):
     """On both sides of every border of batches: Gaussian DP of 1/σ, and no less."""

@@ -16,6 +16,7 @@ from tests.looped import looped
 optuna = pytest.importorskip("optuna", reason="pip install 'dpaccount[optuna]'")
 
 from bandits.learning.doors.optuna_sampler import PointSampler  # noqa: E402
+from tests.depth import deep  # noqa: E402
 
 TABLE = {"name": ["a", "b", "c"], "dose": [10, 20, 50], "rate": [0.1, 0.3, 0.7], "maker": ["A", "B", "A"]}
 NAMES = ["plain", "photos", "reviews"]
@@ -224,7 +225,7 @@ def test_a_parameter_that_no_point_has_is_refused(session):
         sampler.tell(foreign, 1.0)
 
 
-@pytest.mark.slow
+@deep
 def test_a_database_of_optunas_has_no_reward(session, tmp_path, printed):
     storage = optuna.storages.RDBStorage(f"sqlite:///{tmp_path}/optuna.db")
     sampler = PointSampler(session, TABLE)

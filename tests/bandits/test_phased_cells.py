@@ -31,6 +31,7 @@ from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import point
+from tests.depth import deep
 from tests.looped import looped
 
 SMALL = PhasedCells(rounds=60, candidates=3, epsilon=Fraction(2), delays=True)
@@ -49,6 +50,7 @@ def test_it_is_pure():
     assert point(SMALL.proof(Fraction(0))) == (2, 0)
 
 
+@deep
 def test_a_person_moves_all_sums_by_at_most_one_together_whatever_the_record():
     furthest, theorem, domain = 0.0, SMALL.proof(Fraction(0)), SMALL.domain()
     for seed in range(3):
@@ -82,7 +84,7 @@ class CoinsAsAnswersCome(SeenBelief):
         return super().contribution(np.append(played[:-1], self.next.random()), reward)
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("made", [SeenBelief, CoinsAsAnswersCome])
 def test_a_person_moves_all_sums_by_at_most_one_where_people_are_counted(monkeypatch, made):
     seen = []
@@ -104,6 +106,7 @@ def test_a_person_moves_all_sums_by_at_most_one_where_people_are_counted(monkeyp
     assert (furthest <= 1) == (made is SeenBelief)
 
 
+@deep
 def test_a_session_shows_what_play_shows_late_answers_and_a_restart_included(tmp_path, monkeypatch):
     monkeypatch.setattr("dpaccount.work.journal.os.fsync", lambda _: None)
     live, data, due = replace(SMALL, delays=False), people(SMALL, 3), {}
@@ -122,7 +125,7 @@ def test_a_session_shows_what_play_shows_late_answers_and_a_restart_included(tmp
     assert (shown == whole).all()
 
 
-@pytest.mark.slow
+@deep
 @looped("level", [-0.38, 0.0, 0.3])
 def test_of_people_as_public_sets_are_sums_say_what_the_belief_takes(level):
     subject = PhasedCells(rounds=6000, candidates=5)
@@ -144,6 +147,7 @@ def test_of_people_as_public_sets_are_sums_say_what_the_belief_takes(level):
     assert np.sqrt(np.average(away**2, weights=belief.often)) < 0.05
 
 
+@deep
 def test_released_numbers_of_people_weigh_the_public_decision_sets():
     """Where all points played have a positive first coordinate, decision sets of such points gain weight."""
     subject = PhasedCells(rounds=3000, candidates=4)
@@ -160,6 +164,7 @@ def test_released_numbers_of_people_weigh_the_public_decision_sets():
     assert belief._chances @ right > 0.65
 
 
+@deep
 @looped(("late", "answering"), [(0, 1), (20, 1), (Fraction(1, 2), Fraction(1, 2)), (10**6, 1)])
 def test_every_answer_is_expected_once(late, answering):
     subject = PhasedCells(rounds=600, candidates=3, late=Fraction(late), answering=Fraction(answering))
@@ -175,6 +180,7 @@ def test_every_answer_is_expected_once(late, answering):
     assert expected == pytest.approx(sum(told), abs=few if late else 1e-6)
 
 
+@deep
 @given(st.floats(0, 1))
 def test_counted_rewards_are_halves_in_one_of_two_sums_by_a_coin_of_the_slot(reward):
     belief = CellsBelief(PhasedCells(rounds=2000, candidates=3), 1)
@@ -190,6 +196,7 @@ def test_counted_rewards_are_halves_in_one_of_two_sums_by_a_coin_of_the_slot(rew
     assert not belief.contribution(belief._public[0, 0], None).any()
 
 
+@deep
 @given(st.integers(0, 2**32), st.sampled_from(CELL_COUNTS))
 def test_everybody_is_in_one_cell_the_nearest(seed, count):
     rng = np.random.default_rng(seed)
@@ -200,6 +207,7 @@ def test_everybody_is_in_one_cell_the_nearest(seed, count):
     assert np.allclose(apart[np.arange(50), of], apart.min(axis=1))
 
 
+@deep
 def test_what_is_believed_is_the_mixture_of_posteriors_weighed_by_likelihood():
     """Against every prior's normal law of the released sums and the weights, conditioned in one piece."""
     subject = PhasedCells(rounds=200, candidates=4, dimension=1)
@@ -245,6 +253,7 @@ class DrawsCoinsForWhoIsOfferedSomething(PhasedCells):
         return SkipsCoins(self, learner, coins)
 
 
+@deep
 @pytest.mark.parametrize("made", [PhasedCells, DrawsCoinsForWhoIsOfferedSomething])
 def test_an_empty_record_shows_whose_coins_hang_on_it(made):
     subject = made(rounds=24, candidates=2)
@@ -255,6 +264,7 @@ def test_an_empty_record_shows_whose_coins_hang_on_it(made):
     assert ("assume_view" in failing) == (made is not PhasedCells)
 
 
+@deep
 def test_a_coordinate_that_is_the_same_everywhere_has_no_weight():
     points = np.random.default_rng(1).uniform(-1, 1, (500, 2)) * [1, 0]
     blocks = PhasedCells().features
@@ -273,7 +283,7 @@ def prices(rounds, seed):
     return People(points, means, (rng.random(means.shape) < means).astype(np.float64))
 
 
-@pytest.mark.slow
+@deep
 @looped("rounds", [500, 2000])
 def test_prices_with_a_cliff_are_learned(rounds):
     """From 90,000 on by seed; a run errs by more than .3 of its mean share seldom, six of them hardly ever."""

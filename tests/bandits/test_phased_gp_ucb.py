@@ -23,6 +23,7 @@ from dpaccount.errors import InputError
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
 from mechanisms.continual import factors
+from tests.depth import deep
 from tests.looped import looped
 
 SMALL = PhasedGpUcb(
@@ -197,7 +198,7 @@ def away_from_belief(**told):
     return float(np.abs((rows.mean(axis=0) - expected) / error).max())
 
 
-@pytest.mark.nightly
+@deep
 def test_rows_are_what_the_belief_takes_them_for_if_people_are_as_late_as_told():
     """Over 54 numbers; false alarms: 1e-6.  Told nothing, or of another policy, it is found."""
     assert away_from_belief(late=Fraction(5), answering=Fraction(2, 3)) < 5.5
@@ -205,6 +206,7 @@ def test_rows_are_what_the_belief_takes_them_for_if_people_are_as_late_as_told()
     assert away_from_belief(late=Fraction(5)) > 8
 
 
+@deep
 def test_it_learns():
     """Fixed seeds: half of random choices' regret, about 150 at 256 rounds; measured 31 on other worlds."""
     bandit, found = PhasedGpUcb(rounds=256, epsilon=Fraction(1), delta=Fraction(1, 10)), []
@@ -224,7 +226,7 @@ def bump(seed: int) -> People:
     return People(pool[chosen], mean[chosen], (rng.random((5000, 10)) < mean[chosen]) * 1.0)
 
 
-@pytest.mark.slow
+@deep
 def test_it_does_not_lock_in():
     """Shares of uniform play's regret.  Without random people and tempering, one of these runs has 1.16.
 

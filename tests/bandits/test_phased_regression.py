@@ -16,6 +16,7 @@ from bandits.simulation.simulated_people import People
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
 from mechanisms.symmetric_gaussian import FEATURE_BITS
+from tests.depth import deep
 from tests.looped import looped
 
 DELTA = Fraction(1, 10**5)
@@ -195,7 +196,7 @@ def linear_people(seed, rounds):
     return People(points, means, (rng.random(means.shape) < means).astype(float))
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.statistical  # .22 ± .01 a run in tuning; the mean of two is never near .4
 def test_it_learns():
     subject = PhasedRegression(rounds=5000, candidates=10, dimension=3, epsilon=Fraction(3), delta=DELTA)

@@ -9,6 +9,7 @@ import pytest
 from audits.consistency import agreement, hazards
 from tests.audits.cli.test_before_a_charge import Terminal
 from tests.audits.cli.test_cli import EXAMPLES, is_error, last_error
+from tests.depth import deep
 
 
 @pytest.fixture
@@ -45,7 +46,7 @@ def kept():
     return json.loads(Path("certificates/plan-finder/certificate.json").read_text())
 
 
-@pytest.mark.nightly
+@deep
 def test_certify_and_a_dry_run_read_no_data_and_charge_nothing(dpaccount, real):
     (real.parent / "insurance_trial.csv").unlink()
     for command in (["certify", "--dry-run"], ["certify"], ["release", "--dry-run"]):
@@ -65,7 +66,7 @@ def test_a_release_that_is_declined_on_a_terminal_charges_nothing(dpaccount, rea
     assert entries(dpaccount, real) == 0
 
 
-@pytest.mark.slow
+@deep
 def test_a_real_run_is_charged_once_and_reprinted(dpaccount, real):
     code, _, said = dpaccount("release", real, "--json", "--jobs", 1)
     first = kept()
@@ -85,6 +86,7 @@ def test_a_real_run_is_charged_once_and_reprinted(dpaccount, real):
     assert dpaccount("ledger", "verify", f"sqlite:///{real.parent}/plan-finder.db")[0] == 0
 
 
+@deep
 def test_a_missing_or_truncated_ledger_charges_and_writes_nothing(dpaccount, real):
     ledger = real.parent / "plan-finder.db"
     content = ledger.read_bytes()
@@ -98,7 +100,7 @@ def test_a_missing_or_truncated_ledger_charges_and_writes_nothing(dpaccount, rea
         assert not Path("certificates").exists()
 
 
-@pytest.mark.nightly
+@deep
 def test_a_bad_data_file_charges_and_writes_nothing(dpaccount, real):
     file = real.parent / "insurance_trial.csv"
     lines = file.read_text().splitlines(keepends=True)
@@ -114,7 +116,7 @@ def test_a_bad_data_file_charges_and_writes_nothing(dpaccount, real):
     assert dpaccount("release", real, "--jobs", 1)[0] == 0  # a cell is private: a refusal would tell
 
 
-@pytest.mark.slow
+@deep
 def test_no_real_data_is_touched_unless_the_claim_is_certified(dpaccount, real):
     real.write_text(real.read_text().replace('model = "joint"', 'model = "local"'))
     code, out, _ = dpaccount("release", real, "--json", "--jobs", 1)

@@ -37,6 +37,7 @@ from bandits.usca import Usca
 from dpaccount.noise.proved import Proved
 from dpaccount.proof import hypotheses
 from examples.random_projections.random_projections import Projections
+from tests.depth import deep
 from tests.loading import import_subject
 
 DELTA = Fraction(1, 10**6)
@@ -85,13 +86,14 @@ def broken(subject, examples=25, *, sweep=False):
     return {each.rule for each, failing in zip(tested, seen.failing, strict=True) if failing is not None}
 
 
+@deep(quick_every=4)
 @pytest.mark.parametrize("entry", BANDITS, ids=lambda entry: entry.name)
 def test_every_bandit_has_a_broken_twin(entry):
     planted = [made for made in classes("*.py") if entry.made_by in made.__mro__[1:]]
     assert planted, f"plant a broken {entry.name} in tests/bandits/planted, in a file named *_twin.py"
 
 
-@pytest.mark.slow(one_in=4)
+@deep
 @pytest.mark.parametrize("entry", BANDITS, ids=lambda entry: entry.name)
 def test_a_twin_in_a_file_of_its_own_is_refuted(entry):
     """Small by its own defaults; what it `loses` is found within 1,000 examples."""
@@ -100,20 +102,20 @@ def test_a_twin_in_a_file_of_its_own_is_refuted(entry):
             assert broken(twin(), 1000) & twin.loses, twin.__name__
 
 
-@pytest.mark.slow(one_in=4)
+@deep
 @pytest.mark.parametrize("twin", TWINS, ids=lambda twin: twin.__name__)
 def test_a_planted_bandit_is_refuted(twin):
     """Most fall within 25 examples; what Hypothesis tries varies a little with the modules that are loaded."""
     assert any(broken(twin(**TWINS[twin]), examples) & twin.loses for examples in (25, 150, 1000))
 
 
-@pytest.mark.slow
+@deep
 def test_a_reward_in_the_next_action_loses_the_view_alone():
     raw = next(twin for twin in TWINS if twin.__name__ == "RawFeatures")
     assert broken(raw(**TWINS[raw]), 80) == raw.loses
 
 
-@pytest.mark.nightly
+@deep
 @pytest.mark.parametrize("name", ["leaf-calibrated", "kept-clock", "raw-reward"])
 def test_planted_twins_of_the_logged_policy_are_refuted(name):
     """False alarms do not enter: each twin has an exact counterexample."""
@@ -129,7 +131,7 @@ def test_planted_twins_of_the_logged_policy_are_refuted(name):
 FEW = {"rounds": 6, "points": 4, "bound": Fraction(1), "noise_bound": Fraction(1)}
 
 
-@pytest.mark.slow(one_in=2)
+@deep
 @pytest.mark.parametrize("stream", ["separate", "correlated"])
 def test_a_person_in_two_batches_is_found_where_they_meet(stream):
     """One unit in hundreds shows it: `certify` tries those at the ends of declared batches."""
@@ -137,7 +139,7 @@ def test_a_person_in_two_batches_is_found_where_they_meet(stream):
     assert broken(twin, 1, sweep=True) & twin.loses
 
 
-@pytest.mark.slow(one_in=4)
+@deep
 @pytest.mark.parametrize(
     "subject",
     [
@@ -197,26 +199,26 @@ def test_the_sound_one_beside_it_loses_nothing(subject):
     assert broken(subject) == set()
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("subject", [PhasedCells(rounds=300, candidates=3), ContextHistogram()], ids=repr)
 def test_later_phases_may_release_more_sums(subject):
     """As those of the larger member do, which `certify` tries, too."""
     assert broken(subject, 4) == set()
 
 
-@pytest.mark.slow
+@deep
 def test_a_person_in_two_sums_is_found_where_later_phases_release_more():
     twin = loaded(PLANTED / "phased_cells_twin.py").AddsEarlierPhasesUp(rounds=300)
     assert broken(twin, 50) == twin.loses
 
 
-@pytest.mark.slow
+@deep
 def test_the_published_channel_is_refuted_as_soon_as_rewards_can_be_beyond_its_bounds():
     beyond = LdpCtlGpUcb(**FEW, rewards_within=Fraction(21, 10))
     assert broken(beyond, 150) == {"assume_clipped"}
 
 
-@pytest.mark.slow
+@deep
 def test_an_own_bandit_is_certified_from_its_file(root, tmp_path):
     claim = root / "examples" / "random_projections" / "claim.toml"
     assert cli.run(["certify", str(claim), "--quick", "--out", str(tmp_path / "made")]) == 0

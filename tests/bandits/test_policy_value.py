@@ -13,6 +13,7 @@ from dpaccount.errors import InputError
 from dpaccount.noise.receipt import NoNoise, rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import point
+from tests.depth import deep
 from tests.looped import looped
 
 DELTA = Fraction(1, 10**6)
@@ -42,6 +43,7 @@ def log(rows, seed, chances=CHANCES, model=False):
     return every[np.random.default_rng([7000, seed]).choice(len(law), rows, p=law)]
 
 
+@deep
 @looped("model", [False, True])
 @looped("cap", [Fraction(1, 100), Fraction(3, 2), Fraction(10), Fraction(1000)])
 def test_a_record_is_in_the_ball_and_some_are_at_its_edge(model, cap):
@@ -74,6 +76,7 @@ def test_estimates_are_unbiased_where_nothing_is_clipped():
     assert first + 0.5 == pytest.approx(VALUE, abs=1e-5)
 
 
+@deep
 @looped("cap", [Fraction(1, 10), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(5)])
 @looped("lacking", [False, True])
 def test_the_value_is_between_what_clipped_weights_allow(cap, lacking):

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from tests.bandits.test_policy_value import VALUE, log
+from tests.depth import deep
 
 CLAIM = """
 schema = "dpaccount/claim/1"
@@ -34,7 +35,7 @@ trials = 100
 SAID = 'columns = ["paid", "p", "q"]\ncap = 3'
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.statistical  # seeded
 def test_a_log_in_a_file_is_evaluated(dpaccount, tmp_path):
     (tmp_path / "claim.toml").write_text(CLAIM.format(relation="replace-one", said=SAID))

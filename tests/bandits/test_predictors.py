@@ -17,6 +17,7 @@ from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import point
 from papers.pavlovic.kernel_draws import drawn
+from tests.depth import deep
 from tests.looped import looped
 
 FEW = {"rounds": 12, "actions": 4, "contexts": 5}
@@ -107,6 +108,7 @@ def test_covariances_are_at_most_the_supremum_and_the_supremum_at_most_one_over_
     assert found.as_json()["verdict"] == "ENCLOSED"
 
 
+@deep
 def test_the_enclosure_holds_the_published_supremum_and_not_only_that_of_some_features():
     """Lemma 3.1 with the whole kernel, beside the maximum of features without small eigenvalues."""
     subject = Usca(rounds=1024, actions=8, contexts=8)
@@ -126,6 +128,7 @@ def test_on_a_large_grid_no_more_is_said_than_holds_anyhow():
     assert subject.supremum(1).as_json()["supremum"] == [0.0, pytest.approx(1 / subject.ridge)]
 
 
+@deep
 def test_predictions_are_composed():
     assert point(RangePredictor(**FEW).proof(Fraction(0))) == (1, 0)
     assert point(RangePredictor(**FEW, predictions=5).proof(Fraction(0))) == (1, 0)
@@ -157,7 +160,7 @@ def test_tables_use_their_whole_range():
     assert table.min() == 0
 
 
-@pytest.mark.slow
+@deep
 def test_the_selector_chooses_by_public_quantities_and_says_why():
     grid, small = PublicGrid(16, 16, "squared-exponential", Fraction(1, 5)), Fraction(1, 10**6)
     pure = choose(grid, 512, Fraction(1), Fraction(0))

@@ -40,6 +40,7 @@ from mechanisms.continual.sums import TreeSums
 from papers import reproduce
 from papers.dubey.regret import contextual_at_random, surface_at_random
 from papers.experiment_worlds import PeopleWorld, SurfaceWorld
+from tests.depth import deep
 from tests.looped import looped
 
 ONE, TENTH, SMALL = Fraction(1), Fraction(1, 10), Fraction(1, 10**6)
@@ -56,7 +57,7 @@ ONE, TENTH, SMALL = Fraction(1), Fraction(1, 10), Fraction(1, 10**6)
     ],
 )
 @pytest.mark.parametrize("delta", [TENTH, SMALL])
-@pytest.mark.slow
+@deep
 def test_noise_is_enough_and_hardly_more(kind, delta):
     subject = kind(rounds=64, epsilon=ONE, delta=delta)
     epsilon, at = point(subject.proof(delta))
@@ -64,6 +65,7 @@ def test_noise_is_enough_and_hardly_more(kind, delta):
     assert Fraction(99, 100) < epsilon <= 1
 
 
+@deep
 def test_one_release_costs_one_and_a_tree_of_ten_levels_root_ten():
     """Sensitivity 1 per node of 1024 − 1 rounds in ten levels; √2·(1 + ¼)/√2 for the matrix."""
     one = float(PhasedPosterior(epsilon=ONE, delta=TENTH).noise_scale)
@@ -75,6 +77,7 @@ def test_one_release_costs_one_and_a_tree_of_ten_levels_root_ten():
     assert toeplitz == pytest.approx(one * continual_sums.deviation("sqrt-toeplitz", 1023, 1023), rel=2e-3)
 
 
+@deep
 def test_models_are_kept_apart():
     assert MomentGpUcb(rounds=8).proof(SMALL).conclusion.observer == JOINT
     assert LocalGpUcb(rounds=8).proof(SMALL).conclusion.observer == LOCAL
@@ -165,6 +168,7 @@ def test_doubling_does_the_same_whatever_the_most_people_are(mode):
     assert (played[0] == played[1]).all()
 
 
+@deep
 @pytest.mark.parametrize("sigma", [Fraction(1, 100), ONE, Fraction(3), Fraction(40), Fraction(10**5)])
 @pytest.mark.parametrize("surface", ["camelback", "styblinski-tang-20"])
 def test_batches_cover_every_round_once_and_stay_several_under_strong_noise(sigma, surface):
@@ -260,6 +264,7 @@ def test_a_large_batch_shares_its_points():
     assert (sum(learner.contributions(rewards, half) for half in halves) == whole).all()
 
 
+@deep
 def test_the_selector_takes_the_quietest_stream_in_growing_batches():
     choice = forecasts.quietest(ONE, SMALL, 256, 20)
     ends = [last for _, last in together(256, 1, forecasts.SIZE_GROWTH)[:-1]]
@@ -335,7 +340,7 @@ UNSEEN = (
 )  # fmt: skip
 
 
-@pytest.mark.nightly
+@deep
 @pytest.mark.statistical  # seeded
 @pytest.mark.parametrize("law", UNSEEN, ids=str)
 def test_simple_baselines_beat_what_the_selector_takes_in_no_world(law):
@@ -358,7 +363,7 @@ def raced(choice):
     return choice.because.split(": ")[1].split(" in worlds")[0].split(", ")
 
 
-@pytest.mark.nightly
+@deep
 def test_linear_arms_are_learned_as_such():
     """Of 100 arms in four dimensions, by 1,024 people: the linear belief is chosen where it holds alone."""
     points = np.random.default_rng(1).normal(size=(100, 4))
@@ -390,7 +395,7 @@ def test_the_selector_refuses_in_one_sentence():
             rehearsals.choose(**{"privacy": "joint", "epsilon": ONE, "delta": SMALL, "rounds": 256} | given)
 
 
-@pytest.mark.slow
+@deep
 def test_the_selector_knows_kinds_of_privacy(monkeypatch):
     monkeypatch.setattr(rehearsals, "STAGES", (2,))
     short = rehearsals.choose("joint", ONE, TENTH, 24, candidates=3)
@@ -677,6 +682,7 @@ def test_points_on_a_surface_have_large_bounds():
 # ------------------------------------------------------------------ regret
 
 
+@deep
 @pytest.mark.statistical  # seeded; means over 3 seeds, several standard errors apart
 def test_moments_alone_learn_under_strong_privacy():
     subject = MomentGpUcb(rounds=512, epsilon=ONE, delta=TENTH)
@@ -686,7 +692,7 @@ def test_moments_alone_learn_under_strong_privacy():
     assert ours < 0.3 * chance
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.statistical  # seeded; means over 2 seeds, several standard errors apart
 def test_the_phased_posterior_learns_and_pays_for_privacy():
     totals = []
@@ -721,6 +727,7 @@ TABLE1 = {
 }
 
 
+@deep
 def test_the_numbers_of_table_1_stand_beside_the_rows_that_they_are_of():
     cells = reproduce.find("dubey2021-table1").cells(10_000)
     printed = {

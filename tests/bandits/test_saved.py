@@ -24,6 +24,7 @@ from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores.rows import Rows
 from dpaccount.ledger.streamed_receipt import ResumableReceipt
 from dpaccount.noise.samplers import Rehearsal
+from tests.depth import deep
 
 SMALL = {"rounds": 9, "candidates": 3, "nodes_per_axis": 2}
 LEARNERS = [
@@ -103,7 +104,7 @@ def same(left, right):
             assert (np.asarray(one[name]) == np.asarray(other[name])).all()
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("subject", LEARNERS, ids=repr)
 def test_a_stopped_run_goes_on_as_if_it_had_not_been(subject, url, tmp_path, monkeypatch):
     data = records(subject)
@@ -127,7 +128,7 @@ def test_a_stopped_run_goes_on_as_if_it_had_not_been(subject, url, tmp_path, mon
 @pytest.mark.parametrize(
     "subject", [ONE, replace(ONE, stream="sqrt-toeplitz"), BATCHES], ids=["tree", "rows", "batches"]
 )
-@pytest.mark.slow
+@deep
 def test_a_run_that_is_stopped_within_a_release_makes_it_once(subject, when, url, tmp_path, monkeypatch):
     """What is drawn and not committed was shown to nobody: it is drawn by the run that goes on."""
     file = tmp_path / "run.json"
@@ -154,8 +155,9 @@ def stream(file):
     return json.loads(file.read_text().splitlines()[0])["stream"]
 
 
+@deep
 @pytest.mark.parametrize(
-    "subject", [LEARNERS[2], *(pytest.param(one, marks=pytest.mark.slow) for one in LEARNERS[3:9])], ids=repr
+    "subject", [LEARNERS[2], *(pytest.param(one, marks=deep) for one in LEARNERS[3:9])], ids=repr
 )
 def test_a_ledger_in_zcdp_is_charged_what_the_same_noise_costs_there(subject, tmp_path, monkeypatch):
     with Ledger.open(roomy(tmp_path / "z.db", monkeypatch, "zcdp")) as ledger:
@@ -170,6 +172,7 @@ def test_a_ledger_in_zcdp_is_charged_what_the_same_noise_costs_there(subject, tm
         resumable.play(subject, records(subject), other, tmp_path / "gdp.json")
 
 
+@deep
 def test_without_room_nothing_is_drawn(tmp_path):
     url = f"sqlite:///{tmp_path}/small.db"
     init(

@@ -34,6 +34,7 @@ from dpaccount.ledger.entry import DRAWING, RELEASE
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.streamed_receipt import ResumableReceipt
 from dpaccount.work.journal import Journal
+from tests.depth import deep
 
 HERE = Path(__file__).parent
 SMALL = {"rounds": 9, "candidates": 3, "nodes_per_axis": 2}
@@ -60,7 +61,7 @@ SERVED = [
 
 
 QUICK = [
-    pytest.param(subject, marks=[] if place in (0, 2, 6, 8) else pytest.mark.slow, id=repr(subject))
+    pytest.param(subject, marks=[] if place in (0, 2, 6, 8) else deep, id=repr(subject))
     for place, subject in enumerate(SERVED)
 ]
 
@@ -156,6 +157,7 @@ def test_a_session_shows_what_a_replay_of_the_same_people_shows(subject, tmp_pat
         assert shown(session.result()) == shown(whole)
 
 
+@deep
 @given(st.integers(0, 2**32), st.lists(st.integers(1, 30), max_size=4))
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_session_that_is_opened_again_at_any_time_shows_the_same(tmp_path_factory, seed, pauses):
@@ -222,6 +224,7 @@ def test_who_does_not_answer_adds_zero_in_their_own_slot(subject):
     assert adds_zero(subject)
 
 
+@deep
 @pytest.mark.parametrize("subject", [SERVED[2], SERVED[-1]], ids=repr)
 def test_counting_the_silent_as_if_they_had_said_nothing_good_is_caught(subject):
     """The twin: their features still enter, so that who did not answer is in the sums."""
@@ -363,6 +366,7 @@ def test_a_bandit_that_serves_nobody_one_by_one_says_so(tmp_path):
     assert not (tmp_path / "state").exists()
 
 
+@deep
 @pytest.mark.parametrize("calibration", ["exact", "published"])
 def test_a_local_session_is_the_servers_side_and_holds_messages_only(calibration, tmp_path):
     """Clients choose and noise where they are; the same run as `play`, and two who send nothing."""
@@ -580,6 +584,7 @@ def gone_on(subject, data, begin):
             stops += 1
 
 
+@deep(quick_every=2)
 @pytest.mark.parametrize("when", ["before", "behind"])
 @pytest.mark.parametrize("count", range(1, 24))
 def test_a_rehearsal_that_is_stopped_at_any_line_goes_on(when, count, tmp_path, monkeypatch):
@@ -591,6 +596,7 @@ def test_a_rehearsal_that_is_stopped_at_any_line_goes_on(when, count, tmp_path, 
     assert shown(view) == shown(whole)
 
 
+@deep(quick_every=3)
 @pytest.mark.parametrize(
     ("place", "after"),
     [
@@ -600,10 +606,10 @@ def test_a_rehearsal_that_is_stopped_at_any_line_goes_on(when, count, tmp_path, 
         (ResumableReceipt, ("behind", "_drawn")),
     ],
 )
-@pytest.mark.parametrize("count", [1, pytest.param(4, marks=pytest.mark.slow), 7])
+@pytest.mark.parametrize("count", [1, pytest.param(4, marks=deep), 7])
 @pytest.mark.parametrize(
     "subject",
-    [replace(ROWS, rounds=17), EACH, pytest.param(replace(TREE, rounds=17), marks=pytest.mark.slow)],
+    [replace(ROWS, rounds=17), EACH, pytest.param(replace(TREE, rounds=17), marks=deep)],
     ids=["rows", "each", "tree"],
 )
 def test_a_secure_session_that_is_stopped_anywhere_releases_each_part_once(
@@ -721,13 +727,13 @@ def run_with_kills(folder, people, bandit, times):
     return drawn
 
 
-@pytest.mark.nightly
+@deep
 @pytest.mark.parametrize(("bandit", "releases"), [("rows", 1249), ("phases", 77)])
 def test_five_thousand_people_and_twenty_kills(bandit, releases, tmp_path):
     assert run_with_kills(tmp_path, 5000, bandit, 20) == releases
 
 
-@pytest.mark.slow
+@deep
 def test_a_few_people_and_kills(tmp_path):
     assert run_with_kills(tmp_path, 200, "rows", 2) == 49
 

@@ -22,6 +22,7 @@ from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.work.journal import Journal
+from tests.depth import deep
 
 SMALL = {"rounds": 9, "candidates": 3, "nodes_per_axis": 2}
 ROWS = MomentGpUcb(**SMALL, size=4, refresh=2, sigma=Fraction(2))
@@ -60,6 +61,7 @@ def serve(session, people, seed):
 # ------------------------------------------------------------------ copies of the state file
 
 
+@deep(quick_every=2)
 @pytest.mark.parametrize("subject", [ROWS, TREE], ids=["rows", "tree"])
 @pytest.mark.parametrize(("before", "more"), [(0, 3), (1, 2), (2, 1), (3, 4), (5, 4), (0, 2), (3, 1), (7, 1)])
 def test_an_old_copy_of_the_state_goes_on_only_if_nothing_was_released_since(
@@ -174,6 +176,7 @@ def tickets_of_threads(file, monkeypatch, gate=None):
     return given
 
 
+@deep
 def test_threads_are_given_a_slot_each(tmp_path, monkeypatch):
     assert sorted(tickets_of_threads(tmp_path / "state", monkeypatch)) == list(range(1, 21))
     with Session.rehearse(replace(ROWS, rounds=40, refresh=4), tmp_path / "state", 1) as session:

@@ -16,6 +16,7 @@ from bandits.moment_gp_ucb import MomentGpUcb
 from dpaccount.errors import InputError
 from dpaccount.ledger.ledger import Ledger
 from dpaccount.ledger.ledger import init as make
+from tests.depth import deep
 from tests.documents import kind_of, wrong
 
 CLAIM = """
@@ -71,6 +72,7 @@ def refused(result, said, code=2):
     assert said in result[2], result[2]
 
 
+@deep
 def test_a_rehearsal_asks_and_tells(dpaccount, claim):
     rest = (claim, "--state", "people.state", "--rehearse", 1, "--json")
     for number in (1, 2, 3):
@@ -114,6 +116,7 @@ def events(file):
     return [{**json.loads(line), "digest": None} for line in file.read_text().splitlines()[1:]]
 
 
+@deep
 def test_a_session_by_lines_is_that_of_single_commands_wherever_it_is_resumed(dpaccount, claim, monkeypatch):
     """The same requests, all by lines but for one; and the state files have the same events."""
     context, rest = json.loads(CONTEXT), ("claim.toml", "--rehearse", 1, "--json", "--state")
@@ -251,6 +254,7 @@ def paid(tmp_path, options, **said):
     return spent
 
 
+@deep
 @pytest.mark.parametrize(
     ("named", "said", "spent"),
     [
@@ -283,7 +287,7 @@ def test_the_ledger_and_the_scope_are_the_claims_or_named(tmp_path, named, said,
             paid(tmp_path, options, **said)
 
 
-@pytest.mark.slow
+@deep
 def test_a_session_is_paid_once_and_only_as_it_was_certified(dpaccount, claim, tmp_path, certified):
     init = "ledger init sqlite:///b.db --epsilon 1 --delta 1e-6 --unit person --relation replace-one"
     assert dpaccount(*init.split(), "--measure", "approximate")[0] == 0
@@ -307,7 +311,7 @@ def test_a_session_is_paid_once_and_only_as_it_was_certified(dpaccount, claim, t
     refused(dpaccount("ask", claim, *rest, "--context", "one.json"), "about another claim")
 
 
-@pytest.mark.nightly
+@deep
 def test_real_people_are_not_served_by_a_certificate_that_has_expired(dpaccount, claim):
     until = '[governance]\nvalid_until = "{}"\n'
     claim.write_text(CLAIM + until.format("2020-01-01"))

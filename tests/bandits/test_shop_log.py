@@ -7,6 +7,7 @@ import shutil
 import pytest
 
 from audits import cli
+from tests.depth import deep
 
 
 @pytest.fixture
@@ -28,7 +29,7 @@ def shop(root, tmp_path, monkeypatch):
     return folder
 
 
-@pytest.mark.slow(one_in=2)
+@deep
 @pytest.mark.statistical  # a sound claim is refuted with probability at most .05; the noise is secure
 @pytest.mark.parametrize("analysis", ["arm-means", "logged-policy"])
 def test_a_shops_log_is_analysed_by_toml_alone(shop, capsys, analysis):

@@ -11,12 +11,14 @@ from dpaccount.errors import RuleError
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import assume_covers, finite, nodes, shuffled
+from tests.depth import deep
 from tests.dpaccount.proof.test_shuffled import answers, bit
 from tests.looped import looped
 
 F = Fraction
 
 
+@deep
 @looped("size", [2, 30, 300])
 @looped("epsilon", [F(1, 10), F(1), F(3)])
 def test_bits_are_as_telling_as_is_proved_and_no_more(size, epsilon):
@@ -29,6 +31,7 @@ def test_bits_are_as_telling_as_is_proved_and_no_more(size, epsilon):
         shuffled(answers(), bit(more), size, epsilon, bits.delta, "k")
 
 
+@deep
 @looped("size", [2, 30, 300])
 def test_a_bit_by_itself_is_private_against_the_shuffler(size):
     bits = ShuffledBits(F(1), F(1, 10**6), size)
@@ -37,6 +40,7 @@ def test_a_bit_by_itself_is_private_against_the_shuffler(size):
         finite(answers(), bits.table, bits.local_epsilon - F(1, 2**TRUTH_BITS), "k")
 
 
+@deep
 def test_more_bits_may_tell_more_and_at_another_delta_the_same_bits_cost_another_epsilon():
     truths = [ShuffledBits(F(1, 2), F(1, 10**6), size).truth for size in (2, 10, 40, 160, 640)]
     assert truths == sorted(truths)

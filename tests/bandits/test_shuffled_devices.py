@@ -17,6 +17,7 @@ from dpaccount.errors import InputError
 from dpaccount.ledger.entry import DRAWING, RELEASE
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.noise.samplers import Rehearsal
+from tests.depth import deep
 from tests.looped import looped
 
 DELTA = Fraction(1, 100)
@@ -51,6 +52,7 @@ def chance(number):
     return found
 
 
+@deep
 @looped(("number", "bit"), [(0.0, 0), (1.0, 1), (0.25, Fraction(1, 4)), (0.5, Fraction(1, 2))])
 def test_a_device_sends_what_the_proof_has_as_its_table(number, bit):
     """Exactly, over all of its coins; what is out of range is clipped, and NaN is one half."""

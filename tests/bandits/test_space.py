@@ -27,6 +27,7 @@ from dpaccount.errors import InputError
 from dpaccount.noise.receipt import NoNoise, rehearse
 from dpaccount.noise.samplers import Rehearsal
 from mechanisms.symmetric_gaussian import FEATURE_BITS
+from tests.depth import deep
 from tests.looped import looped
 from tests.mechanisms.catalogued import OF_BANDITS
 
@@ -435,7 +436,7 @@ def test_grid_and_matrix_are_spaces_too():
     assert np.allclose(of_matrix(kernel).kernel("ignored", 9.0), kernel)
 
 
-@pytest.mark.slow
+@deep
 def test_six_hundred_people_with_a_restart_and_an_arm_withdrawn_take_less_than_a_minute(tmp_path):
     """The example, by its claim alone; nobody is shown a plan after it is withdrawn."""
     example = Path(__file__).parents[2] / "examples" / "own_points"
@@ -520,6 +521,7 @@ def shown_by(bandit):
     return bandit.features, bandit.public_people, played.tolist()
 
 
+@deep
 def test_bandits_of_other_spaces_never_share_a_map(tmp_path):
     """Each of several in one process is as it is alone, whatever was there before; one that is equal shares."""
     box = "box = { dose = { low = 0, high = 300 }, hours = { low = 0, high = 24 } }"

@@ -11,6 +11,7 @@ from audits.subjects.catalogue import listed
 from bandits.learning import features
 from tests.audits.cli.subject_runs import toml
 from tests.bandits.subject_runs import OWN, PRODUCTS
+from tests.depth import deep
 from tests.looped import looped
 
 HEAD = """
@@ -153,14 +154,14 @@ RUNS = {
     ),
 }
 CASES = [
-    pytest.param(name, changed, marks=pytest.mark.slow if name in ON_SURFACES and len(changed) == 1 else ())
+    pytest.param(name, changed, marks=deep if name in ON_SURFACES and len(changed) == 1 else ())
     for name, (_, _, runs) in RUNS.items()
     for changed in runs
 ]
 
 
 @pytest.mark.parametrize(("name", "changed"), CASES, ids=lambda each: each if isinstance(each, str) else "")
-@pytest.mark.slow(one_in=2)
+@deep
 def test_a_rehearsal_serves_people_with_these_options(dpaccount, tmp_path, name, changed):
     model, small, _ = RUNS[name]
     claim = tmp_path / "claim.toml"
@@ -192,7 +193,7 @@ def test_no_option_is_left_out(name):
     assert {run["basis"] for run in KERNELS if "basis" in run} == set(features.BASES)
 
 
-@pytest.mark.slow
+@deep
 def test_to_be_served_nobody_waits_for_scipy(tmp_path):
     """The first person of a bandit whose releases need it, in a process of their own."""
     text = HEAD.format(model="joint", name="phased-gp-ucb")

@@ -22,6 +22,7 @@ from bandits.statistics import kernels
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
 from dpaccount.numerics.intervals import precision
+from tests.depth import deep
 from tests.looped import looped
 
 HALF = Fraction(1, 2)
@@ -41,7 +42,7 @@ def in_floats(p, at):
     return (1 - (cross * np.linalg.solve(gram, cross.T).T).sum(axis=1)) / float(p.ridge)
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize(
     ("kernel", "evaluations", "within"),
     [("squared-exponential", 1000, 1.02), ("matern-5/2", 1500, 1.07), ("matern-3/2", 1500, 1.07)],

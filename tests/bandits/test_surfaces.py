@@ -14,6 +14,7 @@ from bandits.simulation.surfaces import (
     surface,
 )
 from dpaccount.errors import InputError
+from tests.depth import deep
 from tests.looped import looped
 
 MICHALEWICZ_AT = [
@@ -22,6 +23,7 @@ MICHALEWICZ_AT = [
 ]
 
 
+@deep
 def test_minima_are_where_they_are_known_to_be():
     at = np.array(0.0898420131003), np.array(-0.7126564030207)
     assert camelback(*at) == pytest.approx(-1.0316284534899, abs=1e-12)

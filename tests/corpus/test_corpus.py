@@ -7,6 +7,7 @@ import sys
 import pytest
 
 from tests.corpus import corpus
+from tests.depth import deep
 from tests.looped import looped
 
 QUICK = ("derivations", "rehearsals", "ledgers", "helps", "refusals")
@@ -24,13 +25,13 @@ def differences(root, section: str) -> str:
     return "" if done.returncode == 0 else done.stdout + done.stderr
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("section", QUICK)
 def test_answers_are_those_that_are_kept(root, section):
     assert not differences(root, section)
 
 
-@pytest.mark.nightly
+@deep
 @pytest.mark.parametrize("section", sorted(corpus.SECTIONS.keys() - set(QUICK)))
 def test_long_answers_are_those_that_are_kept(root, section):
     assert not differences(root, section)

@@ -6,6 +6,7 @@ import tomllib
 
 import pytest
 
+from tests.depth import deep
 from tests.formal import test_mutants
 
 BUILT = """
@@ -28,7 +29,7 @@ def section(root):
     return (root / "CONTRIBUTING.md").read_text().partition("\n## Add a rule\n")[2]
 
 
-@pytest.mark.slow
+@deep
 def test_in_python_it_is_a_function_a_builder_a_line_and_cases(section, copy_of, root):
     copy = copy_of("dpaccount", "tests", "docs")
     (copy.folder / "formal").symlink_to(root / "formal")
@@ -49,7 +50,7 @@ def test_in_python_it_is_a_function_a_builder_a_line_and_cases(section, copy_of,
     assert int(re.search(r"(\d+) passed", done.stdout)[1]) > 80
 
 
-@pytest.mark.nightly
+@deep
 @pytest.mark.skipif(shutil.which("coqc") is None, reason="Coq is not installed")
 def test_in_coq_it_has_a_proof_that_a_careless_version_breaks(section, copy_of, tmp_path, monkeypatch):
     """Needs what `make formal` builds, as mutants do."""

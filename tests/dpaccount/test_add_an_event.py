@@ -6,6 +6,7 @@ import re
 import shutil
 
 import pytest
+from tests.depth import deep
 
 SECOND = "\n## A new noise distribution\n"
 FILES = ["dpaccount/plan/events.py", "dpaccount/pairs/of_events.py"]
@@ -47,6 +48,7 @@ def answered(copy):
     return json.loads(copy.run(["-c", ASK]).stdout)
 
 
+@deep
 def test_an_event_is_added_in_two_files(page, copied):
     refused = answered(copied)
     assert refused.startswith("events.json: /events/0/event: unknown value 'staircase'; known here: gaussian")
@@ -59,6 +61,7 @@ def test_an_event_is_added_in_two_files(page, copied):
     assert group["epsilon"]["upper"] == pytest.approx(3)
 
 
+@deep
 def test_its_cost_is_that_of_what_it_is_bounded_by(page, copied):
     copied.apply(page.partition(SECOND)[0])
     found, _ = answered(copied)
@@ -67,7 +70,7 @@ def test_its_cost_is_that_of_what_it_is_bounded_by(page, copied):
     assert found["epsilon"]["upper"] == answered(copied)[0]["epsilon"]["upper"]
 
 
-@pytest.mark.slow
+@deep
 def test_a_noise_distribution_is_added_in_three_files(page, copied, root):
     assert copied.apply(page.partition(SECOND)[2]) == ["dpaccount/pairs/logistic.py", *FILES]
     for count in (1, 5):
@@ -86,6 +89,7 @@ def test_a_noise_distribution_is_added_in_three_files(page, copied, root):
     assert int(re.search(r"(\d+) passed", found.stdout)[1]) >= 4
 
 
+@deep
 def test_the_curve_of_the_page_is_that_of_logistic_noise(page, copied):
     """δ(0) is the total variation distance, tanh(ℓ/4)."""
     copied.apply(page.partition(SECOND)[2])

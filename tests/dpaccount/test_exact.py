@@ -23,6 +23,7 @@ from dpaccount.exact import (
     to_digits,
     to_noise,
 )
+from tests.depth import deep
 from tests.looped import looped
 
 fractions = st.fractions(min_value=Fraction(-(10**9)), max_value=Fraction(10**9))
@@ -36,6 +37,7 @@ def test_other_numbers_are_refused(text):
         read_number(text)
 
 
+@deep
 @given(fractions)
 def test_printed_bounds_lie_outside_as_double_and_as_text(value):
     lower, upper = printed(value, up=False), printed(value, up=True)
@@ -72,6 +74,7 @@ def test_beyond_the_doubles_bounds_are_decimal_strings():
     assert printed(float("inf"), up=True) == "inf"
 
 
+@deep
 @given(fractions)
 def test_shown_is_exact(value):
     text = shown(value)
@@ -131,6 +134,7 @@ def test_canonical_json_is_sorted_and_tight():
         canonical(float("nan"))
 
 
+@deep
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_a_float_is_the_decimal_that_it_prints_as(value):
     assert as_exact(value) == Fraction(repr(value)) == as_exact(repr(value))
@@ -142,6 +146,7 @@ def test_what_is_no_number_is_none_in_python(wrong):
         as_exact(wrong)
 
 
+@deep
 @given(fractions, st.integers(min_value=1, max_value=20), st.sampled_from(["f", "e", "g", "%"]))
 def test_a_format_rounds_away_from_what_is_not_known(value, digits, kind):
     for up in (True, False):
@@ -159,6 +164,7 @@ def understood(text):
     return centre - reach, centre + reach
 
 
+@deep
 @given(fractions, st.fractions(min_value=0, max_value=1), st.integers(min_value=0, max_value=30))
 def test_what_the_command_line_prints_of_an_enclosure_holds(low, width, small):
     found = Enclosure(low, low + width / 10**small)
@@ -169,6 +175,7 @@ def test_what_the_command_line_prints_of_an_enclosure_holds(low, width, small):
     assert written["lower"] <= found.lower <= found.upper <= written["upper"]
 
 
+@deep
 @given(fractions, st.fractions(min_value=0, max_value=1), st.integers(min_value=0, max_value=30))
 def test_what_is_printed_of_an_enclosure_holds(low, width, small):
     """What a reader takes it for contains all of it, at most three times as wide as it must be."""
@@ -199,6 +206,7 @@ def test_integers_of_numpy_do_not_wrap_around(kind):
     assert as_exact(kind(100)) ** 20 == 10**40
 
 
+@deep
 @given(fractions, st.integers(min_value=1, max_value=6), st.sampled_from(["ROUND_FLOOR", "ROUND_HALF_EVEN"]))
 def test_what_is_printed_holds_in_any_decimal_context(value, precision, rounding):
     """Programs set `decimal`'s precision, exponents and rounding for themselves."""

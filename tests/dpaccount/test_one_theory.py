@@ -24,6 +24,7 @@ from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan
 from dpaccount.relation import Relation
+from tests.depth import deep
 from tests.dpaccount.accounting.test_metamorphic import SAMPLES, accountant, slowly
 
 F = Fraction
@@ -104,6 +105,7 @@ LONG = (
 )
 
 
+@deep(quick_every=2)
 @pytest.mark.parametrize("name", slowly(sorted(ev.VOCABULARY), *LONG))
 def test_kernel_accountant_and_checker_say_the_same(name, monkeypatch):
     monkeypatch.setattr(lattice_witness, "LEAST", 1000)
@@ -165,6 +167,7 @@ def group_of_kernel(name, at):
     return of_kernel(name, at / 2)[1] * F(1 + math.exp(at / 2)) * (1 + F(1, 10**9))
 
 
+@deep(quick_every=2)
 @pytest.mark.parametrize("name", slowly(sorted(ev.VOCABULARY), *LONG))
 def test_all_three_say_the_same_of_two_units(name, monkeypatch):
     monkeypatch.setattr(lattice_witness, "LEAST", 1000)

@@ -23,6 +23,7 @@ from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.numerics.work_budget import spend
 from dpaccount.precision import USUAL, precision
 from dpaccount.proof import assume_rank_one, linear
+from tests.depth import deep
 
 SMALL = Fraction(1, 10**6)
 ASKED = parse_json(
@@ -85,6 +86,7 @@ QUESTIONS = {
 }
 
 
+@deep
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_answers_do_not_depend_on_the_precision_outside(question):
     found = []
@@ -146,7 +148,7 @@ def together(tasks: dict[object, object], threads: int) -> dict[object, object]:
     return found[0]
 
 
-@pytest.mark.slow
+@deep
 def test_eight_threads_answer_as_one_does(tmp_path):
     urls = [f"sqlite:///{tmp_path}/{name}.db" for name in ("together", "alone")]
     for url in urls:
@@ -244,6 +246,7 @@ def answers(outside: int) -> None:
 WANTED = QUESTIONS["delta of laplace"]()
 
 
+@deep
 def test_a_child_forked_while_another_thread_computes_is_not_held_up():
     held, go = threading.Event(), threading.Event()
 
@@ -262,6 +265,7 @@ def test_a_child_forked_while_another_thread_computes_is_not_held_up():
     answers(USUAL)
 
 
+@deep
 def test_a_child_forked_in_a_block_goes_on_in_it():
     def leave() -> None:
         assert ctx.prec == 300

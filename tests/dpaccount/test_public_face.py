@@ -10,6 +10,7 @@ import pytest
 
 import dpaccount
 import mechanisms
+from tests.depth import deep
 from tests.looped import looped
 
 HEAVY = ("flint", "sqlite3", "numpy", "opendp", "dpaccount.plan", "dpaccount.ledger")
@@ -45,13 +46,14 @@ def test_every_parameter_is_typed_and_documented(name):
     assert [each for each, one in parameters.items() if one.annotation is inspect.Parameter.empty] == []
 
 
+@deep
 def test_a_plan_counts_without_the_database():
     code = "import sys; from dpaccount import Accountant, Plan, events; print('sqlite3' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
 
 
-@pytest.mark.slow
+@deep
 def test_the_code_of_the_docs_passes_a_strict_type_check(root, tmp_path):
     """Every example of docs/accounting.md and of the package's first page, as one program."""
     pages = [(root / "docs" / "accounting.md").read_text(), dpaccount.__doc__]
@@ -65,6 +67,7 @@ def test_the_code_of_the_docs_passes_a_strict_type_check(root, tmp_path):
     assert done.returncode == 0, done.stdout
 
 
+@deep
 def test_an_answer_is_drawn_and_shown_in_a_notebook():
     import matplotlib as mpl
 
@@ -79,7 +82,7 @@ def test_an_answer_is_drawn_and_shown_in_a_notebook():
         answer.plot("pie")
 
 
-@pytest.mark.slow
+@deep
 def test_files_and_claims_are_asked_from_python(tmp_path, root):
     plan = 2 * dpaccount.Plan("replace-one", dpaccount.Gaussian(sigma="1/3"))
     (tmp_path / "plan.json").write_text(plan.to_json())

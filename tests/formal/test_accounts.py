@@ -7,9 +7,10 @@ import pytest
 
 from audits.reports import verified
 from dpaccount.checker import digest
+from tests.depth import deep
 from tests.formal.test_agreement import BUILT, CHECKER
 
-pytestmark = [BUILT, pytest.mark.slow]
+pytestmark = [BUILT, deep]
 
 LAPLACE = {"event": "laplace", "scale": 10, "count": 5}
 RESPONSE = {"event": "randomized_response", "epsilon": "1/2"}
@@ -45,7 +46,7 @@ def account(dpaccount, tmp_path, monkeypatch):
     return made
 
 
-@pytest.mark.parametrize("name", [*list(PLANS)[:-1], pytest.param("MNIST", marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("name", [*list(PLANS)[:-1], pytest.param("MNIST", marks=deep)])
 def test_an_account_is_confirmed_by_a_theorem(dpaccount, account, name):
     relation, events, share = PLANS[name]
     document = account(relation, events)

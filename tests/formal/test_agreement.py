@@ -20,6 +20,7 @@ from dpaccount.checker.documents import Work
 from dpaccount.checker.facts import RULES
 from dpaccount.checker.intervals import Interval
 from dpaccount.proof import REPLACE_ONE, assume_l1, assume_points, laplace, shuffled, to_gdp, write
+from tests.depth import deep
 from tests.dpaccount.rules.statements import DERIVATIONS
 from tests.dpaccount.rules.test_units import KEEPS, REFUSES
 from tests.formal.damaged import forged, honest_digests
@@ -92,7 +93,7 @@ def counted(rng, size, above):
     return steps
 
 
-@pytest.mark.slow
+@deep
 def test_both_count_alike_what_shuffled_bits_tell():
     """200 deltas that differ from the least one by 1e-12 of it, and two for the most bits."""
     rng = random.Random("shuffled")
@@ -132,7 +133,7 @@ def test_both_refuse_a_conclusion_with_a_number_of_more_than_1000_characters():
     assert by_extracted(documents) == [by_python(steps) for steps in documents] == verdicts
 
 
-@pytest.mark.slow
+@deep
 def test_both_accept_what_the_catalogue_proves():
     from tests.mechanisms.test_catalogued import SUBJECTS
 
@@ -141,7 +142,7 @@ def test_both_accept_what_the_catalogue_proves():
     assert agree(documents) == len(documents) > 20
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("seed", range(10))
 def test_both_refuse_the_same_step_of_a_damaged_derivation(seed):
     """2,200 damaged derivations a seed, whose later steps were made consistent with the damage."""
@@ -150,7 +151,7 @@ def test_both_refuse_the_same_step_of_a_damaged_derivation(seed):
     assert 100 < agree(documents) < 1500  # the damage is neither always harmless nor always fatal
 
 
-@pytest.mark.slow(one_in=10)
+@deep
 @pytest.mark.parametrize("seed", range(10))
 def test_both_agree_on_random_derivations_at_the_edges_of_side_conditions(seed):
     """10,000 derivations a seed, or more until every rule gave a statement, and refused, in some.

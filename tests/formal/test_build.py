@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from tests.depth import deep
 from tests.formal.test_agreement import BUILT
 from tests.formal.test_table import formal
 
@@ -36,7 +37,7 @@ def project(tmp_path, monkeypatch):
 
 
 @COQ
-@pytest.mark.slow
+@deep
 def test_a_new_axiom_hidden_in_one_theorem_is_named(project):
     texts = project(SOURCES)
     assert formal.left_open(texts) == []
@@ -48,7 +49,7 @@ def test_a_new_axiom_hidden_in_one_theorem_is_named(project):
 
 
 @COQ
-@pytest.mark.slow
+@deep
 def test_an_axiom_that_assumed_states_is_one_by_its_place_and_not_by_its_name(project):
     stated = "Axiom h : 1 = 2.\n"
     used = "From DP Require Import Assumed.\nTheorem odd : 1 = 2. Proof. exact h. Qed.\n"
@@ -61,7 +62,7 @@ def test_an_axiom_that_assumed_states_is_one_by_its_place_and_not_by_its_name(pr
 
 
 @COQ
-@pytest.mark.slow
+@deep
 def test_a_cache_gives_only_what_the_same_sources_made(project, tmp_path, capsys):
     cache, made = tmp_path / "cache", tmp_path / "formal" / "Fine.vo"
     texts = project({"Assumed.v": "", "Fine.v": FINE})
@@ -92,7 +93,7 @@ def test_the_key_of_a_file_follows_what_it_requires(project):
 
 
 @COQ
-@pytest.mark.slow
+@deep
 @BUILT
 @pytest.mark.skipif(sys.platform != "linux", reason="it is static on Linux")
 def test_the_extracted_program_is_static_and_the_same_wherever_it_is_built(tmp_path):

@@ -5,7 +5,6 @@ import random
 import subprocess
 from fractions import Fraction
 
-import pytest
 from flint import arb
 
 from dpaccount.numerics.closed.sampled_curves import on_sample, with_infinite_mass
@@ -13,9 +12,10 @@ from dpaccount.numerics.intervals import precision
 from dpaccount.pairs.discrete import DiscreteGaussianPair, GeometricPair, ResponsePair
 from dpaccount.pairs.gaussian import GaussianPair
 from dpaccount.pairs.laplace import LaplacePair
+from tests.depth import deep
 from tests.formal.test_agreement import BUILT, CHECKER
 
-pytestmark = [BUILT, pytest.mark.slow]
+pytestmark = [BUILT, deep]
 
 BITS, PARTS, NODES = 96, 20, 81  # at e^(i/20), i from -40 to 40
 EXCESS = 2.0**-80

@@ -18,6 +18,7 @@ from audits.hypothesis_tests import search
 from dpaccount import checker
 from dpaccount.checker import Rejected
 from dpaccount.checker.certificate import judged
+from tests.depth import deep
 from tests.dpaccount.checker.made import DROP, certificate, edited, sealed, step
 from tests.formal.damaged import forged, honest_digests
 from tests.formal.test_agreement import BUILT, CHECKER
@@ -341,7 +342,7 @@ def mutated(rng, document):
     return forge(document, *edits)
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("seed", range(6))
 def test_both_decide_alike_on_random_forgeries(seed):
     """400 a seed; where the Python checker alone refuses, its reason is one of those above."""
@@ -363,7 +364,7 @@ def test_both_decide_alike_on_random_forgeries(seed):
 # ------------------------------------------------------------------ certificates as they are made
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize(
     ("claim", "follows"),
     [

@@ -9,10 +9,11 @@ import subprocess
 
 import pytest
 
+from tests.depth import deep
 from tests.formal.test_table import FORMAL, MUTANTS, infers
 
 pytestmark = [
-    pytest.mark.nightly,
+    deep,
     pytest.mark.skipif(shutil.which("coqc") is None, reason="Coq is not installed"),
 ]
 

@@ -34,6 +34,7 @@ from mechanisms.sparse_vector import SparseVector
 from mechanisms.stable_histogram import StableHistogram
 from mechanisms.statistics.estimates import below_ends
 from mechanisms.subject import READS, released
+from tests.depth import deep
 from tests.looped import looped
 from tests.mechanisms.catalogued import mechanisms
 
@@ -217,20 +218,21 @@ def covered(name, runs, kinds=("uniform",)):
         assert rehearsals(subject, data, runs).believable(LEVEL), kind
 
 
+@deep
 @every
 @pytest.mark.statistical  # fails by chance once in 10^9 for each case
 def test_intervals_hold_as_often_as_they_say(name):
     covered(name, 100)
 
 
-@pytest.mark.slow(one_in=6)
+@deep
 @pytest.mark.statistical  # fails by chance once in 10^9 for each case
 @every
 def test_intervals_hold_in_two_thousand_rehearsals(name):
     covered(name, 2000)
 
 
-@pytest.mark.nightly
+@deep
 @pytest.mark.statistical  # fails by chance once in 10^9 for each case
 @every
 def test_intervals_hold_in_ten_thousand_rehearsals(name):
@@ -241,7 +243,7 @@ def test_intervals_hold_in_ten_thousand_rehearsals(name):
 WIDE = ("sparse", "clipped-mean-add-remove", "randomised", "local", "stable-histogram", "cell-points")
 
 
-@pytest.mark.slow(one_in=6)
+@deep
 @every
 def test_narrower_intervals_do_not(name):
     """Broken twins of all intervals, half as wide (or a quarter, where they are wide): each is seen."""

@@ -22,6 +22,7 @@ from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import Private, walk, write
 from dpaccount.proof.search import unconverted
+from tests.depth import deep
 from tests.looped import looped
 from tests.mechanisms.catalogued import OF_BANDITS
 
@@ -53,11 +54,12 @@ SUBJECTS = [pytest.param(small(entry), entry, id=entry.name) for entry in entrie
 SEARCHED = [
     case
     if case.values[1].layer == "mechanisms" or case.id in OF_BANDITS | {*SMALL}
-    else pytest.param(*case.values, id=case.id, marks=pytest.mark.slow)
+    else pytest.param(*case.values, id=case.id, marks=deep)
     for case in SUBJECTS
 ]
 
 
+@deep(quick_every=4)
 @pytest.mark.parametrize(("subject", "entry"), SUBJECTS)
 def test_its_proof_is_inferred_again_by_the_checker(subject, entry):
     theorem = subject.proof(DELTA)
@@ -99,7 +101,7 @@ def orders(theorem):
     return {"order": step.witness["order"]} if "order" in step.witness else {}
 
 
-@pytest.mark.slow(one_in=24)
+@deep
 @pytest.mark.parametrize(("subject", "entry"), SEARCHED)
 def test_its_hypotheses_survive_a_search(subject, entry):
     theorem = subject.proof(DELTA)
@@ -109,6 +111,7 @@ def test_its_hypotheses_survive_a_search(subject, entry):
     assert any(Fraction(e.worst) > 0 for e in evidence)
 
 
+@deep(quick_every=2)
 @pytest.mark.parametrize(("subject", "entry"), SUBJECTS)
 def test_it_draws_what_it_pays_for_and_no_more(subject, entry):
     theorem = subject.proof(DELTA)
@@ -138,6 +141,7 @@ def test_its_parameters_are_documented_with_defaults(subject, entry):
         assert value["type"] in ("number", "integer", "text", "flag", "table", "of a table"), name
 
 
+@deep
 @pytest.mark.parametrize("layer", ["mechanisms", "bandits"])
 def test_what_a_catalogue_shares_knows_nothing_of_it(root, layer):
     """The folders below mechanisms and bandits import none of the files next to them.

@@ -25,6 +25,7 @@ from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import ADD_REMOVE, Contribution, Covered, Shifts, Stable, compose, point, walk
 from dpaccount.relation import radius_of
 from mechanisms.subject.private import Private, release
+from tests.depth import deep
 from tests.looped import looped
 from tests.mechanisms.catalogued import mechanisms
 
@@ -141,7 +142,7 @@ def counterexample(subject, examples):
     return None
 
 
-@pytest.mark.slow(one_in=4)
+@deep
 @every_grid
 def test_neighbours_move_at_most_the_declared_bound_bit_for_bit(subject):
     assert counterexample(subject, 60) is None
@@ -201,6 +202,7 @@ class PowerCutError(Exception):
     """What a test raises where a process would die."""
 
 
+@deep(quick_every=18)
 @every
 @pytest.mark.parametrize("drawn", [False, True], ids=["before-the-draw", "after-the-draw"])
 def test_a_crash_after_the_charge_never_draws_twice(subject, drawn, budget):
@@ -232,6 +234,7 @@ def test_a_crash_after_the_charge_never_draws_twice(subject, drawn, budget):
         assert ledger.show()["entries"] == 1
 
 
+@deep(quick_every=8)
 @every
 def test_data_of_a_wrong_shape_are_refused_before_any_charge(subject, budget):
     domain = subject.domain()
@@ -287,6 +290,7 @@ def test_what_nan_and_infinities_count_as_is_the_same_in_a_release(subject):
 CELLS = st.one_of(st.floats(), st.sampled_from([np.nan, np.inf, -np.inf, 1e308, -0.0, 5e-324, 0.5, 193.0]))
 
 
+@deep(quick_every=4)
 @settings(max_examples=8)
 @given(facts=st.data())
 @pytest.mark.parametrize("subject", list(variants(("relation", ADD_REMOVE))))
@@ -333,7 +337,7 @@ def refuted(subject):
     return any(each.status == "refuted" for each in evidence) or counterexample(subject, 150) is not None
 
 
-@pytest.mark.slow(one_in=6)
+@deep
 @pytest.mark.parametrize("entry", mechanisms(), ids=lambda e: e.name)
 def test_every_mechanism_has_a_broken_twin_that_is_caught(entry):
     planted = [twin for twin in twins() if entry.made_by in twin.__mro__[1:]]

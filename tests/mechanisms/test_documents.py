@@ -11,6 +11,7 @@ import pytest
 from audits.subjects.catalogue import entries
 from benchmarks import continual
 from mechanisms.continual import factors
+from tests.depth import deep
 from tests.mechanisms.catalogued import OF_BANDITS
 
 
@@ -18,7 +19,7 @@ def blocks(text, language):
     return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
 
 
-@pytest.mark.slow
+@deep
 def test_adding_a_mechanism_takes_the_two_files_that_are_described(root, copy_of):
     """The page followed literally, in a copy of the project."""
     page = (root / "docs" / "add-a-mechanism.md").read_text()
@@ -68,7 +69,7 @@ def test_the_table_lists_every_mechanism_and_no_other(root):
 QUICK = ["7.072", "5.387", "4.376", "3.243", "3.189", "3.084", "3.110", "2.669"]
 
 
-@pytest.mark.parametrize("figure", [*QUICK, pytest.param("2.524", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("figure", [*QUICK, pytest.param("2.524", marks=deep)])
 def test_stated_errors_are_computed_elsewhere_and_the_same(figure, root):
     def times(error, squared):
         return f"{error * math.sqrt(squared):.3f}"

@@ -36,6 +36,7 @@ from mechanisms.randomised_response import RandomisedResponse
 from mechanisms.sparse_vector import SparseVector
 from mechanisms.stable_histogram import StableHistogram
 from mechanisms.variance import Variance
+from tests.depth import deep
 
 F = Fraction
 REACH = 9  #: deviations of enumerated Gaussian noise; of Laplace noise twice as many scales
@@ -290,7 +291,7 @@ def worst_divergence(subject, records, theorem, epsilon):
     return worst
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("name", CASES)
 def test_the_true_divergence_is_at_most_the_proof(name):
     assert_proved(*CASES[name])
@@ -306,6 +307,7 @@ def assert_proved(subject, records, deltas):
             assert worst <= exact(granted) + arb(10) ** -15, f"{worst} at δ = {float(delta)}"
 
 
+@deep
 @pytest.mark.parametrize("name", TIGHT)
 def test_two_per_cent_less_would_be_false(name):
     """Tight proofs: so the enumeration would notice a mechanism that costs slightly more."""

@@ -11,6 +11,7 @@ from audits.claim import read_claim
 from audits.subjects.calibrated import noise_of
 from audits.subjects.catalogue import subject_of
 from dpaccount.proof import point
+from tests.depth import deep
 from tests.mechanisms.catalogued import OF_BANDITS, mechanisms
 
 EXAMPLES = Path(__file__).parent.parent.parent / "examples"
@@ -30,6 +31,7 @@ def claimed(name):
     return claim, subject_of(claim)
 
 
+@deep(quick_every=2)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_proof_meets_the_claim_and_not_much_less_would(name):
     claim, subject = claimed(name)
@@ -41,7 +43,7 @@ def test_the_proof_meets_the_claim_and_not_much_less_would(name):
     assert (theorem.conclusion.relation, theorem.conclusion.observer) == (promise.neighbours, promise.model)
 
 
-@pytest.mark.slow(one_in=18)
+@deep
 @pytest.mark.statistical  # seeded; a correct claim is refuted with probability at most .05 each
 @pytest.mark.parametrize("name", NAMES)
 def test_it_is_certified(name):
@@ -49,7 +51,7 @@ def test_it_is_certified(name):
     assert certificate.verdict == "CERTIFIED"
 
 
-@pytest.mark.slow(one_in=3)
+@deep
 @pytest.mark.parametrize("name", ["laplace-sum", "randomised-response", "sqrt-toeplitz"])
 def test_half_the_claimed_epsilon_is_not_certified(name, tmp_path):
     file = Path(shutil.copy(example(name), tmp_path))

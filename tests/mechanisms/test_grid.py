@@ -20,11 +20,13 @@ from mechanisms.subject import Additive
 from mechanisms.symmetric_gaussian import SymmetricGaussian
 from mechanisms.table.user_level import named
 from tests.audits.certificate.test_tables import claim_on, reads
+from tests.depth import deep
 from tests.looped import looped
 
 anything = st.floats(allow_nan=True, allow_infinity=True)
 
 
+@deep
 @given(arrays(np.float64, 5, elements=anything), st.integers(0, 30))
 def test_clipped_values_lie_in_the_interval_exactly(values, bits):
     low, high = Fraction(-1, 3), Fraction(5, 7)
@@ -32,6 +34,7 @@ def test_clipped_values_lie_in_the_interval_exactly(values, bits):
         assert low <= int(unit) * step(bits) <= high
 
 
+@deep
 @given(
     arrays(np.float64, (3, 4), elements=anything),
     st.sampled_from([Fraction(1), Fraction(1, 3), Fraction(7)]),
@@ -124,6 +127,7 @@ def assert_largest(mechanism, rng, loose=2):
     assert np.abs(mechanism.query(rows)).max() <= len(rows) * mechanism.largest
 
 
+@deep(quick_every=2)
 @pytest.mark.parametrize("name", SUMS)
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 def test_no_row_adds_more_than_the_largest(tmp_path, name, relation):
@@ -148,6 +152,7 @@ STUDIES = [
 STUDIES += [statistic("regression", 'column = "y"\non = ["x"]'), statistic("count", 'by = ["city", "seen"]')]
 
 
+@deep(quick_every=2)
 @pytest.mark.parametrize("members", STUDIES)
 @pytest.mark.parametrize("delta", [0, 1e-6])
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])

@@ -19,6 +19,7 @@ from dpaccount.relation import REPLACE_ONE, bounded_row, radius_of
 from mechanisms.gaussian_rows import GaussianRows
 from mechanisms.k_norm import KNorm
 from mechanisms.shared import grid, moved_rows
+from tests.depth import deep
 from tests.looped import looped
 from tests.mechanisms.catalogued import mechanisms
 from tests.planted import moved_rows_twins
@@ -93,6 +94,7 @@ def test_grids_need_their_term():
     assert np.abs(a - b).sum() == 9
 
 
+@deep
 @pytest.mark.parametrize("made_by", [KNorm, GaussianRows])
 def test_rows_keep_their_places(made_by):
     """With little noise every row is shown near where it is: no row is lost, and none is another's."""
@@ -103,7 +105,7 @@ def test_rows_keep_their_places(made_by):
     assert np.abs(shown - subject.query(data) * 2.0**-subject.bits).max() < 0.05
 
 
-@pytest.mark.slow(one_in=3)
+@deep
 @pytest.mark.parametrize("twin", TWINS, ids=lambda twin: twin.__name__)
 def test_a_broken_one_loses_the_hypothesis_that_it_says(twin):
     """Its hypotheses are searched for 60 examples at most, at a radius where it has one."""

@@ -23,6 +23,7 @@ from mechanisms.local_mean import LocalMean
 from mechanisms.quantile import Quantile
 from mechanisms.subject import private
 from mechanisms.subject.private import Private, release
+from tests.depth import deep
 from tests.looped import looped
 
 MISUSES = {
@@ -164,6 +165,7 @@ FUNCTIONS = {
 CELLS = st.one_of(st.floats(), st.sampled_from([0.0, 1.0, 5.5, 51.0, np.nan, np.inf, -np.inf, 1e308]))
 
 
+@deep
 @pytest.mark.parametrize("name", FUNCTIONS)
 @given(rows=st.lists(CELLS, max_size=4), other=CELLS)
 def test_whether_a_row_wise_function_is_refused_does_not_depend_on_the_rows(name, rows, other):

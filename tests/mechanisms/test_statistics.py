@@ -16,6 +16,7 @@ from mechanisms.second_moments import SecondMoments
 from mechanisms.stable_histogram import StableHistogram
 from mechanisms.symmetric_gaussian import STEP
 from mechanisms.variance import MAX_STEPS, Variance
+from tests.depth import deep
 from tests.looped import looped
 
 F = Fraction
@@ -40,6 +41,7 @@ def test_variance_is_that_of_clipped_numbers(relation):
     assert shown["deviation"] == pytest.approx(clipped.std(), rel=0.01)
 
 
+@deep
 def test_squares_cost_nothing_beside_the_sum():
     """A vector of two numbers moves as far as the first alone: as a sum of numbers of at most 1."""
     alone = point(GaussianSum(rows=9, columns=1, radius=F(1)).proof(DELTA))[0]

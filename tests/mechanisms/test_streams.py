@@ -17,6 +17,7 @@ from mechanisms.buffered_toeplitz import BufferedToeplitz
 from mechanisms.continual import factors
 from mechanisms.continual import sums as running
 from mechanisms.continual.sums import AllRows, Buffers, FactorSums, Restarting, TreeSums, Window, levels
+from tests.depth import deep
 from tests.looped import looped
 
 T = 1024
@@ -41,6 +42,7 @@ def histories(rounds):
     }
 
 
+@deep
 @given(st.integers(1, 40), st.integers(0, 2**32 - 1))
 @settings(max_examples=25)
 def test_without_noise_rows_and_prefix_sums_are_exact(rounds, seed):
@@ -66,6 +68,7 @@ def buffered(rounds, count=6):
     return lambda width, kind: Buffers(pairs, width, kind)
 
 
+@deep
 @given(st.integers(1, 300), st.integers(2, 9), st.integers(0, 2**32 - 1))
 @settings(max_examples=25)
 def test_buffers_decay_in_integers_by_less_than_a_step_too_much(rounds, count, seed):
@@ -217,6 +220,7 @@ def test_measured_errors_are_the_stated_ones(name):
     assert math.sqrt(np.mean(squares)) == pytest.approx(stated, rel=0.02)
 
 
+@deep
 @given(st.lists(st.integers(-100, 100), min_size=1, max_size=40))
 def test_restarts_and_honaker_are_exact_without_noise(values):
     seen = []
@@ -237,6 +241,7 @@ def test_restarts_and_honaker_are_exact_without_noise(values):
     assert len(seen) == len(set(seen))
 
 
+@deep
 @given(st.integers(1, 130))
 def test_honaker_releases_every_complete_node_once(rounds):
     seen = []
@@ -246,6 +251,7 @@ def test_honaker_releases_every_complete_node_once(rounds):
     assert sorted(seen) == sorted((j, k) for j in range(8) for k in range(rounds >> j))
 
 
+@deep
 @given(st.lists(st.integers(-100, 100), min_size=1, max_size=70), st.integers(1, 8))
 def test_without_noise_every_prefix_is_exact_and_nodes_are_the_dyadic_sums(values, depth):
     seen = {}
@@ -269,6 +275,7 @@ def test_a_lone_root_is_left_out(k):
     assert levels(2**k + 1) == k + 1
 
 
+@deep
 @given(st.integers(1, 200))
 def test_every_prefix_has_as_many_noises_as_its_number_has_ones(rounds):
     tree = TreeSums(lambda node, exact: exact + 1)

@@ -1,15 +1,15 @@
-"""Which share of a program's mutants the default tests kill by themselves.
+"""Which share of a program's mutants the tests of the quick run kill by themselves.
 
-    python tests/mutation/default_set.py kernel
+    python tests/mutation/default_set.py kernel [COUNT] [SEED]
 
 Mutants are drawn from those that all tests kill: every mutant that no row of survivors.toml explains
-(the nightly run of all tests fails on any other survivor; a row may also cover mutants that are
+(the deep run of all tests fails on any other survivor; a row may also cover mutants that are
 killed, and these are not drawn).  A mutant is drawn by the digest of its name, so that a change of
 one file leaves the draw from the others as it is.
 
-The tests are those of the files that `test_mutation.RUNS` names for the program, without those marked
-slow or nightly and without what slow_tests.txt leaves out: a part of `make test`, so the share is that
-of `make test` or below it, with the standard error √(p(1-p)/n) of a sample of n.
+The tests are those of the quick run in the files that `test_mutation.RUNS` names for the program: a part of
+`make test`, so the share is that of `make test` or below it, with the standard error √(p(1-p)/n) of a sample
+of n.
 """
 
 import hashlib
@@ -17,6 +17,7 @@ import importlib
 import json
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from scipy.stats import beta
@@ -28,13 +29,14 @@ import survivors  # noqa: E402
 import test_mutation  # noqa: E402
 from mutants import mutants  # noqa: E402
 
-from tests.durations import listed  # noqa: E402
-
 PATIENCE = 10  #: a mutant counts as killed after this many times the processor time of all tests
 
 
-def drawn(program: str, count: int) -> list[tuple[str, str]]:
-    """Return (module, mutant) of `count` mutants of a program that no row explains, drawn by digest."""
+def drawn(program: str, count: int, seed: str = "") -> list[tuple[str, str]]:
+    """Return (module, mutant) of `count` mutants of a program that no row explains, drawn by digest.
+
+    :raises SystemExit: if it has fewer
+    """
     rows = test_mutation.explained(program)
     names = {
         (module, mutant.name)
@@ -43,33 +45,19 @@ def drawn(program: str, count: int) -> list[tuple[str, str]]:
         for mutant in mutants(_source(module))
         if not any(mutant.name.startswith(f"{f}:") and part in mutant.name for f, part in rows)
     }
-    return sorted(names, key=lambda name: hashlib.sha256("\0".join(name).encode()).digest())[:count]
+    if len(names) < count:
+        raise SystemExit(f"{program} has {len(names)} mutants; {count} were to be drawn")
+    return sorted(
+        names, key=lambda name: hashlib.sha256("\0".join((seed + name[0], name[1])).encode()).digest()
+    )[:count]
 
 
-def default_checks(files: list[Path]) -> list[survivors.Check]:
-    """Return the cases that `make test` runs; slow_tests.txt leaves out all, or all but one in n."""
-    shares = listed()
-    paths = {file.stem: str(file.relative_to(TESTS.parent)) for file in files}
-    cases: dict[str, int] = {}
-    kept = []
-    for name, run in survivors.checks(files):
-        stem, _, function = name.partition("::")
-        share = shares.get(f"{paths[stem]}::{function}", 1)
-        case = cases[name] = cases.get(name, -1) + 1
-        if share and case % share == 0:
-            kept.append((name, run))
-    return kept
-
-
-def missed(program: str, count: int) -> list[str]:
-    """Return the drawn mutants that no default test kills; raise if the tests fail without any change."""
-    wanted = drawn(program, count)
-    if len(wanted) < count:
-        raise SystemExit(f"{program} has {len(wanted)} mutants; {count} were to be drawn")
+def missed(program: str, wanted: Sequence[tuple[str, str]]) -> list[str]:
+    """Return which of these mutants no quick test kills; raise if the tests fail without any change."""
     parts = {part for module, _ in wanted for part in test_mutation.RUNS[module]}
     survivors._settle()
     modules = {module: importlib.import_module(module) for module, _ in wanted}
-    checks = default_checks([test_mutation.file_of(part) for part in sorted(parts)])
+    checks = list(survivors.checks([test_mutation.file_of(part) for part in sorted(parts)]))
     seconds = survivors.killer(lambda: survivors.durations(checks), 1800)
     if not seconds.startswith("{"):
         raise SystemExit(f"the tests fail without any change ({seconds}); run them with pytest")
@@ -92,7 +80,7 @@ def missed(program: str, count: int) -> list[str]:
             sys.stdout.flush()
         return killed
 
-    alive = survivors.surviving(f"{program}, default tests", wanted, count, how)
+    alive = survivors.surviving(f"{program}, quick tests", wanted, len(wanted), how)
     return [" ".join(wanted[number]) for number in alive]
 
 
@@ -107,9 +95,9 @@ def _source(module: str) -> str:
     return (path / "__init__.py" if path.is_dir() else path.with_suffix(".py")).read_text()
 
 
-def main(program: str, count: str = "60") -> list[str]:
-    """Print and return the drawn mutants that the default tests miss."""
-    alive = missed(program, int(count))
+def main(program: str, count: str = "60", seed: str = "") -> list[str]:
+    """Print and return the drawn mutants that the quick tests miss."""
+    alive = missed(program, drawn(program, int(count), seed))
     for name in alive:
         sys.stdout.write(f"  {name}\n")
     killed, all_ = int(count) - len(alive), int(count)

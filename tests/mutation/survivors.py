@@ -1,7 +1,8 @@
-"""Run the fast tests against every mutant of one file, each in a forked process, and list the survivors.
+"""Run the quick tests against every mutant of one file, each in a forked process, and list the survivors.
 
 usage: python tests/mutation/survivors.py MODULE TEST_FILE... [--most SECONDS] [--limit SECONDS]
-       [--lines A-B] [--functions NAME...] [--only FILE] [--out FILE]
+       [--lines A-B] [--functions NAME...] [--only FILE] [--out FILE] [--deep]
+       [--draw N] [--seed SEED]
 
 The heavy imports are paid once, before the forks.  In a child the mutated module stands in for the real
 one before anything of the package is imported; nothing on disk changes.  Tests are plain functions,
@@ -49,6 +50,7 @@ from dpaccount.noise import process  # noqa: E402
 from dpaccount.work import run as long_work  # noqa: E402
 from dpaccount.work.results import kept_in  # noqa: E402
 from dpaccount.work.version import digest_of  # noqa: E402
+from tests import depth  # noqa: E402
 
 CONSTANTS = (int, float, complex, str, bytes, tuple, frozenset, type(None))  #: equal ones may be one object
 CHECKER = "dpaccount.checker"
@@ -162,11 +164,12 @@ FIXTURES: dict[str, Callable[[], contextlib.AbstractContextManager[Any]]] = {
     "tmp_path": directory,
     "capsys": captured,
     "root": lambda: contextlib.nullcontext(ROOT),
+    "depth": lambda: contextlib.nullcontext(depth.RUN),
 }
 
 
-def checks(files: Sequence[Path]) -> Iterator[Check]:
-    """Yield every test that needs no fixture, parameters filled in."""
+def checks(files: Sequence[Path], deep: bool = False) -> Iterator[Check]:
+    """Yield every test of the quick run that needs no fixture, parameters filled in; with `deep` the others too."""
     for file in files:
         spec = importlib.util.spec_from_file_location(f"mutation_{file.stem}", file)
         if spec is None or spec.loader is None:
@@ -176,21 +179,24 @@ def checks(files: Sequence[Path]) -> Iterator[Check]:
         spec.loader.exec_module(module)
         for name, test in vars(module).items():
             if name.startswith("test_") and callable(test):
-                yield from _expanded(f"{file.stem}::{name}", test)
+                yield from _expanded(f"{file.stem}::{name}", test, deep)
 
 
-def _expanded(name: str, test: Callable[..., object]) -> Iterator[Check]:
+def _expanded(name: str, test: Callable[..., object], deep: bool) -> Iterator[Check]:
     axes: list[list[dict[str, Any]]] = []
     marks = getattr(test, "pytestmark", [])
-    if any(mark.name in ("slow", "nightly") for mark in marks):
+    every = next((mark.kwargs.get("quick_every", 0) for mark in marks if mark.name == "deep"), 1)
+    if not every and not deep:
         return
     for mark in (mark for mark in marks if mark.name == "parametrize"):
-        axes.append(list(_parameters(*mark.args, **mark.kwargs)))  # noqa: PERF401
+        axes.append(list(_parameters(deep, *mark.args, **mark.kwargs)))  # noqa: PERF401
     given = hasattr(test, "hypothesis")
     asked = set() if given else set(inspect.signature(test).parameters) - {k for a in axes for k in a[0]}
     if not asked <= FIXTURES.keys():
         return
-    for chosen in product(*axes):
+    for case, chosen in enumerate(product(*axes)):
+        if not deep and case % every:
+            continue
         arguments = {key: value for part in chosen for key, value in part.items()}
 
         def run(arguments: dict[str, Any] = arguments) -> None:
@@ -213,13 +219,13 @@ def _own_work() -> None:
 
 
 def _parameters(
-    argnames: str | Sequence[str], argvalues: Sequence[Any], **_: object
+    deep: bool, argnames: str | Sequence[str], argvalues: Sequence[Any], **_: object
 ) -> Iterator[dict[str, Any]]:
-    """Yield what a mark fills in, but for its slow values."""
+    """Yield what a mark fills in, without `deep` but for its deep values."""
     names = argnames.replace(" ", "").split(",") if isinstance(argnames, str) else argnames
     for value in argvalues:
         marked = hasattr(value, "marks")
-        if marked and any(mark.name in ("slow", "nightly") for mark in value.marks):
+        if marked and not deep and any(mark.name == "deep" for mark in value.marks):
             continue
         values = value.values if marked else [value] if len(names) == 1 else value
         yield dict(zip(names, values, strict=True))
@@ -323,6 +329,25 @@ def surviving(name: str, what: object, count: int, how: Callable[[int], str]) ->
     return np.flatnonzero(found).tolist()
 
 
+def wanted(source: str, asked: argparse.Namespace) -> list[tuple[CodeType, str, dict[str, Any]]]:
+    """Return the mutants that the command line asks for: code, the function that it replaces, and its place."""
+    low, high = map(int, asked.lines.split("-"))
+    again = {each["name"] for each in json.loads(asked.only.read_text())} if asked.only else None
+    rows = []
+    for mutant in mutants(source):
+        if not low <= mutant.line <= high or (again is not None and mutant.name not in again):
+            continue
+        if asked.functions and mutant.function.split(".")[0] not in asked.functions:
+            continue
+        code = compile(mutant.tree, asked.module, "exec")
+        rows.append(
+            (code, "" if mutant.declared else mutant.function, {"line": mutant.line, "name": mutant.name})
+        )
+    if asked.draw is None:
+        return rows
+    return sorted(rows, key=lambda row: hex_digest([asked.seed, row[-1]["name"]]))[: asked.draw]
+
+
 def main(arguments: Sequence[str]) -> list[dict[str, Any]]:
     """Print and return the survivors."""
     parser = argparse.ArgumentParser()
@@ -332,33 +357,26 @@ def main(arguments: Sequence[str]) -> list[dict[str, Any]]:
         "--most", type=float, default=1.0, help="seconds; tests that take longer are left out"
     )
     parser.add_argument("--limit", type=float, default=20.0)
+    parser.add_argument("--draw", type=int, help="so many mutants, drawn by --seed")
+    parser.add_argument("--seed", default="0")
+    parser.add_argument("--deep", action="store_true", help="with the tests that only deep runs try")
     parser.add_argument("--lines", default="1-100000")
     parser.add_argument("--functions", nargs="+", help="of the module; all of it without")
     parser.add_argument("--only", type=Path, help="survivors of an earlier run, to be tried again")
     parser.add_argument("--out", type=Path)
     asked = parser.parse_args(arguments)
-    low, high = map(int, asked.lines.split("-"))
     path = ROOT / asked.module.replace(".", "/")
     source = (path / "__init__.py" if path.is_dir() else path.with_suffix(".py")).read_text()
     files = [file.resolve() for file in asked.tests]
     start = time.monotonic()
     _settle()
-    module, listed = importlib.import_module(asked.module), list(checks(files))
+    module, listed = importlib.import_module(asked.module), list(checks(files, asked.deep))
     said = killer(lambda: durations(listed), 10 * asked.limit)
     if not said.startswith("{"):
         raise SystemExit(f"the tests fail without any change ({said}); run them with pytest")
     seconds: dict[str, float] = {t: s for t, s in json.loads(said).items() if s <= asked.most}
-    again = {found["name"] for found in json.loads(asked.only.read_text())} if asked.only else None
     wins: dict[str, int] = {}
-    tried: list[tuple[CodeType, str, dict[str, Any]]] = []
-    for mutant in mutants(source):
-        if not low <= mutant.line <= high or (again is not None and mutant.name not in again):
-            continue
-        if asked.functions and mutant.function.split(".")[0] not in asked.functions:
-            continue
-        code = compile(mutant.tree, asked.module, "exec")
-        known = {"line": mutant.line, "name": mutant.name}
-        tried.append((code, "" if mutant.declared else mutant.function, known))
+    tried = wanted(source, asked)
 
     def how(number: int) -> str:
         *wrong, known = tried[number]

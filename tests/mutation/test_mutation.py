@@ -1,4 +1,4 @@
-"""The mutator makes the slips it should; nightly, no unexplained mutant of what is mutated survives."""
+"""The mutator makes the slips it should; in deep runs no unexplained mutant of what is mutated survives."""
 
 import importlib.util
 import json
@@ -12,6 +12,7 @@ import pytest
 
 from dpaccount.noise import process
 from dpaccount.work.run import TaskError
+from tests.depth import deep, parts
 
 HERE = Path(__file__).parent
 TESTS = HERE.parent
@@ -77,7 +78,7 @@ def test_what_a_rule_demands_of_its_witness_is_dropped():
     ]
 
 
-@pytest.mark.slow
+@deep
 def test_what_declares_a_rule_is_run_again():
     """A slip in a decorator, or in what decorators are made of, reaches the rules that others call."""
     code = """
@@ -154,6 +155,7 @@ def test_what_is_called_at_import_is_run_again():
     del sys.modules["mutation_example"]
 
 
+@deep
 def test_a_run_that_was_killed_goes_on_and_gives_the_same_survivors(tmp_path, monkeypatch):
     survivors = loaded("survivors")
     monkeypatch.setattr(survivors, "digest_of", lambda folder: str(folder))
@@ -218,6 +220,7 @@ def test_the_table_of_survivors_says_why():
         assert len(row["why"]) > 3, row
 
 
+@deep
 def test_every_row_is_about_a_change_that_can_be_made():
     """A row whose function or statement is gone would explain whatever comes to bear its name."""
     mutants = loaded("mutants")
@@ -300,21 +303,25 @@ def test_the_files_that_are_tried_and_their_tests_are_there():
         assert all(hasattr(importlib.import_module(module), name) for name in functions)
 
 
-@pytest.mark.nightly
+MUTANTS = 25  #: of a module that a deep run tries, other ones each time
+
+
+@deep
 @pytest.mark.parametrize("module", RUNS)
-def test_every_survivor_is_explained(module, tmp_path):
-    """A few minutes on an idle core for each file."""
+def test_a_survivor_is_explained(module, tmp_path, depth):
+    """Of a fresh draw; `python tests/mutation/survivors.py MODULE TEST_FILE...` tries all."""
     out = tmp_path / "survivors.json"
     files = [str(file_of(name)) for name in RUNS[module]]
     command = [sys.executable, str(HERE / "survivors.py"), module, *files, "--out", str(out)]
     command += ["--functions", *FUNCTIONS[module]] if module in FUNCTIONS else []
-    subprocess.run([*command, "--most", "0.3"], check=True, timeout=4 * 3600)
+    command += ["--draw", str(MUTANTS), "--seed", str(depth.seed())]
+    subprocess.run([*command, "--most", "0.3"], check=True, timeout=600)
     # what survives the quick tests meets the slower ones; on a busy machine those are more
-    out.write_text(json.dumps(unexplained(module, out)))
-    subprocess.run(
-        [*command, "--most", "2", "--limit", "100", "--only", str(out)], check=True, timeout=4 * 3600
-    )
-    assert [found["name"] for found in unexplained(module, out)] == []
+    if left := unexplained(module, out):
+        out.write_text(json.dumps(left))
+        slower = ["--most", "2", "--limit", "100", "--deep", "--only", str(out)]
+        subprocess.run([*command, *slower], check=True, timeout=600)
+    assert [mutant["name"] for mutant in unexplained(module, out)] == []
 
 
 def unexplained(module: str, out: Path) -> list[dict[str, str]]:
@@ -327,31 +334,41 @@ def unexplained(module: str, out: Path) -> list[dict[str, str]]:
     ]
 
 
-SAMPLE, SHARE = 60, 0.95  #: mutants of a program that are drawn, and the part that must be killed
+SAMPLE, MISSED = 60, 3  #: mutants of a program that are drawn, and how many the quick tests may miss: 5 %
 
 
-@pytest.mark.nightly
+@deep
+@parts(4)
 @pytest.mark.parametrize("program", ["kernel", "checker"])
-def test_the_default_tests_alone_kill_nearly_all_that_all_tests_kill(program):
+def test_the_quick_tests_alone_kill_nearly_all_that_all_tests_kill(program, depth):
     """Of mutants that are killed: a sample of 60, so a true share of 95 % is seen within ±5.6 points.
 
-    The draw is fixed by the names of mutants: on one commit the same ones are missed each time.
+    The draw is fixed by the names of mutants: on one commit the same ones are missed each time. A part of the
+    sample may miss as many as the whole may, shared out and rounded up.
     """
-    alive = loaded("default_set").missed(program, SAMPLE)
-    assert len(alive) <= (1 - SHARE) * SAMPLE, alive
-
-
-@pytest.mark.slow
-def test_the_default_set_leaves_out_what_is_marked_or_listed_as_slow():
-    """Of a listed function none or one case in n is run; the draw is the same each time."""
     default_set = loaded("default_set")
+    mutants = depth.some(default_set.drawn(program, SAMPLE), SAMPLE)
+    assert len(default_set.missed(program, mutants)) <= -(-MISSED // depth.of)
+
+
+def test_the_default_set_leaves_out_what_only_deep_runs_try():
+    """Of a test with `quick_every` one row in n is run; the draw of mutants is the same each time."""
+    default_set, survivors = loaded("default_set"), loaded("survivors")
     file = TESTS / "dpaccount" / "numerics" / "test_participations.py"
-    names = {name.partition("::")[2] for name, _ in default_set.default_checks([file])}
-    every = {name.partition("::")[2] for name, _ in loaded("survivors").checks([file])}
-    shares = default_set.listed()
-    path = file.relative_to(TESTS.parent)
-    assert every - names == {name for name in every if shares.get(f"{path}::{name}") == 0}
-    assert every - names
+    names = {name for name, _ in survivors.checks([file])}
+    every = {name for name, _ in survivors.checks([file], deep=True)}
+    assert names < every
+    test = (
+        [run for name, run in survivors._expanded("a::b", thrice, False)],
+        [run for name, run in survivors._expanded("a::b", thrice, True)],
+    )
+    assert [len(each) for each in test] == [2, 6]
     drawn = default_set.drawn("charges", 5)
     assert drawn == default_set.drawn("charges", 60)[:5]
     assert len(set(drawn)) == 5
+
+
+@deep(quick_every=3)
+@pytest.mark.parametrize("row", range(6))
+def thrice(row):
+    """An example of a test; pytest does not collect it."""

@@ -62,6 +62,7 @@ from dpaccount.pairs.discrete import ResponsePair
 from dpaccount.pairs.laplace import LaplacePair
 from dpaccount.pairs.poisson import SampledPair
 from dpaccount.pairs.table import TablePair
+from tests.depth import deep
 
 ZERO = arb(0)
 HALF = Fraction(1, 2)
@@ -596,7 +597,7 @@ CASES = {
 }
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("name", CASES)
 def test_without_its_error_term_the_enclosure_breaks(name, monkeypatch):
     holds, remove = CASES[name]

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from tests.audits.cli.test_cli import is_error
+from tests.depth import deep
 
 
 @pytest.mark.parametrize(
@@ -23,6 +24,7 @@ def test_claims_have_verdicts_and_exit_codes(dpaccount, words, code, verdict):
     assert (got, answer["verdict"], answer["schema"]) == (code, verdict, "dpaccount/claim-check/1")
 
 
+@deep
 def test_all_claims_are_listed_and_bad_requests_refused(dpaccount):
     code, out, _ = dpaccount("claims", "--json")
     assert code == 0

@@ -3,12 +3,11 @@
 import json
 import re
 
-import pytest
-
 from papers import claims as papers
+from tests.depth import deep
 
 
-@pytest.mark.slow
+@deep
 def test_every_claim_has_a_row_on_the_page_that_begins_with_its_verdict(root):
     """Of every name in a row's first cell: the verdict at the defaults begins the last cell."""
     text = re.sub(r"```.*?```", "", (root / "docs" / "claims.md").read_text(), flags=re.DOTALL)
@@ -24,7 +23,7 @@ def test_every_claim_has_a_row_on_the_page_that_begins_with_its_verdict(root):
     assert not wrong
 
 
-@pytest.mark.nightly
+@deep
 def test_adding_a_claim_takes_the_three_files_that_are_described(root, copy_of):
     """The section followed literally, in a copy of the project."""
     text = (root / "docs" / "claims.md").read_text()

@@ -17,6 +17,7 @@ from dpaccount.errors import InputError
 from papers.kharkovskii import published_certificate as published
 from papers.kharkovskii.curate import Order, _out_of_bounds, _validated_numbers, curate
 from papers.kharkovskii.po_curator import PoCurator
+from tests.depth import deep
 
 UNIT = "one row moves by at most one unit"
 SOUND = {"use": "k-norm", "rate": 2, "bits": 8}
@@ -73,7 +74,7 @@ def hand_out(within, certified, target="out.csv", **more):
     return curate(Order(path, within / "in.csv", within / target, more.pop("url"), standing, **more))
 
 
-@pytest.mark.slow
+@deep
 def test_what_is_handed_out_is_charged_once_and_the_checker_takes_its_certificate(tmp_path, certified):
     data, url = np.loadtxt(table(tmp_path), delimiter=",", skiprows=1), ledger(tmp_path)
     made = hand_out(tmp_path, certified, url=url)
@@ -92,7 +93,7 @@ def test_what_is_handed_out_is_charged_once_and_the_checker_takes_its_certificat
     assert any("A row that is replaced" in text for text in made.certificate["hazards"])
 
 
-@pytest.mark.slow
+@deep
 def test_rows_beyond_the_norm_are_clipped_and_counted_or_refused(tmp_path, certified):
     table(tmp_path, cells="24,24"), (url := ledger(tmp_path))
     with pytest.raises(InputError, match="1 rows are longer than radius = 25"):
@@ -110,7 +111,7 @@ def test_rows_beyond_the_norm_are_clipped_and_counted_or_refused(tmp_path, certi
         ("1,2,3", "line 2 has 3"),
     ],
 )
-@pytest.mark.slow
+@deep
 def test_a_table_that_is_none_is_refused_and_nothing_is_written_or_charged(tmp_path, certified, cells, said):
     table(tmp_path, cells=cells), (url := ledger(tmp_path))
     with pytest.raises(InputError, match=said):
@@ -119,7 +120,7 @@ def test_a_table_that_is_none_is_refused_and_nothing_is_written_or_charged(tmp_p
     assert charges(url) == 0
 
 
-@pytest.mark.slow
+@deep
 def test_again_hands_out_a_new_release_and_charges_it(tmp_path, certified, capsys):
     table(tmp_path), (url := ledger(tmp_path))
     words = ["curate", str(tmp_path / "in.csv"), "--claim", str(certified[0]), "--ledger", url]
@@ -144,7 +145,7 @@ def test_again_hands_out_a_new_release_and_charges_it(tmp_path, certified, capsy
     )
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("failing", ["out.csv", "out.csv.json", "made"])
 def test_nothing_half_written_stays_and_what_is_charged_is_kept(tmp_path, certified, monkeypatch, failing):
     table(tmp_path), (url := ledger(tmp_path))
@@ -171,7 +172,7 @@ def test_nothing_half_written_stays_and_what_is_charged_is_kept(tmp_path, certif
     assert (folder / "certificate.json").exists()
 
 
-@pytest.mark.slow
+@deep
 def test_a_claim_that_leaves_the_noise_open_gets_one_with_its_reason(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     source, path, chosen = table(tmp_path), claim(tmp_path, delta=1e-5, use="row-noise"), "k-norm"
@@ -210,6 +211,7 @@ def test_an_open_claim_that_says_too_little_or_too_much_is_refused(tmp_path, cha
         read_claim(path)
 
 
+@deep
 def test_the_noise_that_is_chosen_differs_with_the_claim(tmp_path):
     path = claim(tmp_path, use="row-noise", delta=1e-5, epsilon=20)
     assert read_claim(path).use == "k-norm"
@@ -235,7 +237,7 @@ def test_the_published_curator_is_listed_and_certifies_nothing(tmp_path, capsys,
     assert "kharkovskii-theorem1" in capsys.readouterr().out
 
 
-@pytest.mark.slow
+@deep
 def test_a_table_of_another_size_is_refused(tmp_path, certified):
     table(tmp_path, rows=9), (url := ledger(tmp_path))
     with pytest.raises(InputError, match="found 9 rows; the claim declares 8"):
@@ -243,7 +245,7 @@ def test_a_table_of_another_size_is_refused(tmp_path, certified):
     assert not list(tmp_path.glob("out*"))
 
 
-@pytest.mark.slow
+@deep
 def test_no_file_is_replaced(tmp_path, certified):
     table(tmp_path), (url := ledger(tmp_path))
     for name in ("out.csv", "out.csv.json"):
@@ -274,7 +276,7 @@ def test_a_folder_that_is_not_there_and_two_ledgers_are_refused_before_anything_
     assert sorted(file.name for file in tmp_path.iterdir()) == ["in.csv", "rows.toml"]
 
 
-@pytest.mark.slow
+@deep
 def test_without_a_certificate_a_ledger_or_a_unit_nothing_is_handed_out(tmp_path, certified, capsys):
     table(tmp_path)
     path, _ = certified
@@ -298,6 +300,7 @@ def test_without_a_certificate_a_ledger_or_a_unit_nothing_is_handed_out(tmp_path
 # ------------------------------------------------------------------ as published
 
 
+@deep
 def test_the_published_transform_is_refused_then_refuted_and_marked(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
     path, source = claim(tmp_path, 2000, epsilon=5, delta=1e-5, **BROKEN), table(tmp_path, 2000)
@@ -317,7 +320,7 @@ def test_the_published_transform_is_refused_then_refuted_and_marked(tmp_path, ca
     assert json.loads((tmp_path / "out.csv.json").read_text())["verdict"] == "REFUTED"
 
 
-@pytest.mark.slow
+@deep
 def test_the_test_of_column_spaces_tells_all_runs_apart_at_ten_thousand_rows(tmp_path):
     path = claim(tmp_path, 10_000, delta=1e-5, use="po-curator", dimension=10)
     held, out = published._scores(PoCurator(10_000, 2, 10), (3.0, 1e-5), 1)
@@ -350,7 +353,7 @@ def test_what_the_published_transform_cannot_be_run_on(tmp_path, change, said):
     assert not list(tmp_path.glob("out*"))
 
 
-@pytest.mark.slow
+@deep
 def test_the_switch_is_for_the_published_transform_alone(tmp_path, certified):
     table(tmp_path)
     with pytest.raises(InputError, match="goes with a claim about po-curator"):
@@ -360,7 +363,7 @@ def test_the_switch_is_for_the_published_transform_alone(tmp_path, certified):
 # ------------------------------------------------------------------ the modeler
 
 
-@pytest.mark.slow
+@deep
 def test_two_parties_exchange_files_alone(tmp_path, certified, capsys):
     table(tmp_path)
     hand_out(tmp_path, certified, url=ledger(tmp_path))
@@ -380,7 +383,7 @@ def test_two_parties_exchange_files_alone(tmp_path, certified, capsys):
     assert "all 8 rows have been asked" in capsys.readouterr().err
 
 
-@pytest.mark.slow
+@deep
 def test_a_modeler_refuses_what_is_not_its_own_and_keeps_its_file(tmp_path, certified, capsys):
     table(tmp_path)
     url = ledger(tmp_path)
@@ -412,6 +415,7 @@ def test_a_modeler_refuses_what_is_not_its_own_and_keeps_its_file(tmp_path, cert
     assert "is damaged" in capsys.readouterr().err
 
 
+@deep
 def test_outputs_may_be_looked_for_at_their_least(tmp_path):
     from bandits.outsourced_optimisation.saved import Settings, opened
 

@@ -16,6 +16,7 @@ from papers import claims as papers
 from papers.claims.derivations import LikelyEvent, short_above, short_below
 from papers.claims.dubey.rank_one import full_statistics, rational_pair, with_corner
 from papers.claims.replay import column_spaces, replay
+from tests.depth import deep
 from tests.looped import looped
 
 WORDS = ("mode", "users", "laws", "kernel", "part")
@@ -31,7 +32,7 @@ def check(name, **settings):
 WITHOUT = {"kharkovskii-sketch", "zhou-unbounded-distributional", "pavlovic-supremum"}
 
 
-@pytest.mark.slow
+@deep
 def test_every_verdict_at_its_defaults_is_derived_or_replayed():
     for answer in json.loads(json.dumps(papers.claims())):
         settled(answer)
@@ -103,7 +104,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize(("name", "settings"), CASES)
 def test_other_parameters_are_derived_or_replayed(name, settings):
     answer = check(name, **settings)

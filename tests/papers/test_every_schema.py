@@ -5,12 +5,11 @@ import re
 import shutil
 import tomllib
 
-import pytest
-
 from dpaccount.extensions import SCHEMAS, extensions
 from dpaccount.schemas.catalogue import schemas
 from tests.audits.cli.test_schemas import are_of, document_of, printed
 from tests.bandits.test_sessions import CLAIM, CONTEXT
+from tests.depth import deep
 
 REHEARSED = ("--state", "people.state", "--rehearse", 1, "--json")
 WORDS = (
@@ -43,12 +42,13 @@ def documents(dpaccount, monkeypatch, tmp_path, root):
     yield "answered", document_of(dpaccount("tell", "model.state", row, 1, "--json"))
 
 
-@pytest.mark.slow
+@deep
 def test_every_schema_is_that_of_a_real_document(dpaccount, monkeypatch, tmp_path, root):
     kinds = {each.name.partition("/")[0] for each in extensions(SCHEMAS) if each.ours}
     are_of(documents(dpaccount, monkeypatch, tmp_path, root), kinds)
 
 
+@deep
 def test_every_format_that_a_program_reads_has_a_schema_or_is_toml_or_private(root):
     """docs/formats.md lists all formats; those that others read as JSON have a schema."""
     page = (root / "docs" / "formats.md").read_text()

@@ -14,6 +14,7 @@ from mechanisms.shared import grid
 from mechanisms.symmetric_gaussian import FEATURE_BITS
 from papers.dubey.exact_width import exact_width
 from papers.reproduction import noise_of
+from tests.depth import deep
 
 SUBJECT = JdpGpUcb(
     rounds=200, candidates=5, dimension=1, nodes_per_axis=5, epsilon=Fraction(8), delta=Fraction(1, 10),
@@ -52,7 +53,7 @@ def excesses(subject, seed):
             yield far / exact_width(subject, t, posterior.gram, norm=NORM, zeta=0.1)
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.statistical  # ζ = .1 a run of all posteriors: none of 40 runs fails, as the bound is not tight
 @pytest.mark.parametrize("stream", ["tree", "honaker"])
 def test_whole_runs_stay_within_the_width(stream):

@@ -11,6 +11,7 @@ from dpaccount.ledger.ledger import init
 from papers.kharkovskii.curate import Order, curate
 from tests.audits.certificate import test_forged as made
 from tests.conftest import ROOT
+from tests.depth import deep
 
 remembered, core = made.remembered, made.documents
 
@@ -33,7 +34,7 @@ def documents(core, tmp_path_factory):
     return core | json.loads(json.dumps(more))
 
 
-@pytest.mark.nightly
+@deep
 @pytest.mark.parametrize("name", ["persons", "rows", "curated", "session", "simple"])
 def test_every_member_is_compared_or_free(documents, name):
     """Those of the core again: a forger may take members from these, too."""

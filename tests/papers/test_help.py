@@ -5,6 +5,7 @@ import pytest
 from audits.cli.app import BUILT_IN, add_commands, app
 from dpaccount.extensions import COMMANDS, extensions
 from tests.audits.cli import test_help as core
+from tests.depth import deep
 
 add_commands()
 RESEARCH = sorted({(each.name,) for each in extensions(COMMANDS) if each.ours and each.package != "service"})
@@ -28,6 +29,7 @@ def test_every_command_has_an_example_that_it_takes(words):
     core.has_an_example(words)
 
 
+@deep
 def test_bash_completes_them(tmp_path):
     assert {"claims", "curate", "certify"} <= core.complete(tmp_path, "c")
     assert app["curate"] is not None

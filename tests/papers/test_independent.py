@@ -11,6 +11,7 @@ from scipy.optimize import minimize
 from papers import claims as papers
 from papers.claims.dubey import rank_one
 from papers.claims.enclosures import exactly
+from tests.depth import deep
 from tests.looped import looped
 
 mp.mp.dps = 60  # as in every test that sets it: one process runs them all
@@ -41,7 +42,7 @@ def inside(bounds, value, slack=1e-9):
     assert low - slack * abs(value) <= value <= high + slack * abs(value), (bounds, value)
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("reward", [0.0, 0.4, 1.3, 2.2, 2.4, 7.5])
 def test_sensitivity_by_optimisation(reward):
     """Many starts over both records, in three features, with and without the corner."""
@@ -88,7 +89,7 @@ def test_sensitivity_witness_reaches_the_supremum(reward):
         ("2", "0.01", 1000, "1", "0.5"),
     ],
 )
-@pytest.mark.slow
+@deep
 def test_lemma2(alpha, beta, rounds, reward, rho):
     answer = check("dubey-lemma2", alpha=alpha, beta=beta, T=rounds, B=reward, rho=rho)
     a, b = mp.mpf(alpha), mp.mpf(beta)
@@ -109,6 +110,7 @@ def test_lemma2(alpha, beta, rounds, reward, rho):
     assert answer["verdict"] == ("REFUTED" if exact > a else "LOOSE")
 
 
+@deep
 @pytest.mark.parametrize(
     ("alpha", "beta", "reward"), [("9", "0.05", "2"), ("2", "1e-4", "0.5"), ("15", "0.5", "7")]
 )
@@ -132,6 +134,7 @@ def test_lemma5_by_search_over_angles(alpha, beta, reward):
     inside(answer["proved"]["epsilon"], float(exact), 1e-9)
 
 
+@deep
 @pytest.mark.parametrize(("epsilon", "delta", "regret"), [("0.4", "1e-3", "0.5"), ("2", "0.01", "1")])
 def test_two_laplace_messages_by_quadrature(epsilon, delta, regret):
     """The composition curve against the integral of one curve over the other's loss."""
@@ -157,7 +160,7 @@ def test_two_laplace_messages_by_quadrature(epsilon, delta, regret):
 @pytest.mark.parametrize(
     ("columns", "epsilon", "delta"), [(3, "1", "1e-3"), (20, "5", "1e-6"), (1, "0.5", "0.01")]
 )
-@pytest.mark.slow
+@deep
 def test_sketch_by_quadrature_over_the_square(columns, epsilon, delta):
     answer = check("kharkovskii-sketch", r=columns, epsilon=epsilon, delta=delta)
     omega, k = mp.mpf(answer["noise"]["needed"]), mp.mpf(columns)
@@ -170,6 +173,7 @@ def test_sketch_by_quadrature_over_the_square(columns, epsilon, delta):
     assert float(value) == pytest.approx(float(delta), rel=1e-8)
 
 
+@deep
 @pytest.mark.parametrize(("columns", "epsilon"), [(4, "1.5"), (12, "0.2"), (30, "8")])
 def test_branch_by_integrating_densities(columns, epsilon):
     answer = check("kharkovskii-branch", r=columns, epsilon=epsilon, delta="1e-5")
@@ -194,6 +198,7 @@ def test_branch_by_integrating_densities(columns, epsilon):
     inside(answer["delta_at_claimed_epsilon"], float(max(wider, narrower)), 1e-9)
 
 
+@deep
 @pytest.mark.parametrize(
     ("uses", "epsilon", "delta"), [(2, "0.5", "1e-3"), (7, "1.5", "1e-4"), (30, "0.3", "1e-6")]
 )
@@ -231,6 +236,7 @@ def test_single_prediction_by_scanning_two_outcomes():
     assert max(gap(t / 1000) for t in range(-5000, 8000)) == pytest.approx(0.05, rel=1e-6)
 
 
+@deep
 def test_actions_lower_end_by_mpmath():
     answer = check("dubey-lemma2-actions", alpha=800, beta="0.1", T=1024, B=20)
     sigma = mp.sqrt(16 * 11 * 401) * mp.log(100) / 800
@@ -306,6 +312,7 @@ FAR = [  # α, β, T, B
 ]
 
 
+@deep(quick_every=4)
 @pytest.mark.parametrize(("alpha", "beta", "rounds", "reward"), FAR)
 @pytest.mark.parametrize("name", ["dubey-lemma2", "dubey-lemma2-literal", "dubey-remark1"])
 def test_trees_far_from_the_experiments(name, alpha, beta, rounds, reward):
@@ -389,6 +396,7 @@ def test_noise_on_the_data_far(epsilon, delta, n):
     assert plain["verdict"] == centred["verdict"] == "SOUND"
 
 
+@deep
 @pytest.mark.parametrize(
     ("n", "d", "r", "epsilon", "delta"), [(2, 2, 1, "1", "0.01"), (1, 9, 4, "0.5", "1e-3")]
 )

@@ -11,6 +11,7 @@ from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
 from papers import claims as papers
 from papers.claims.claim_check import Cost
+from tests.depth import deep
 from tests.looped import looped
 
 KEYS = {
@@ -54,6 +55,7 @@ def test_names_and_parameters():
     assert papers.find("dubey-lemma2").parameters["rho"].default == 0
 
 
+@deep
 def test_every_claim_at_its_defaults():
     listed = papers.claims()
     assert [answer["name"] for answer in listed] == list(papers.names())
@@ -69,7 +71,7 @@ def test_every_claim_at_its_defaults():
         json.dumps(answer, allow_nan=False)
 
 
-@pytest.mark.slow
+@deep
 def test_derivations_pass_the_stand_alone_checker():
 
     written = {answer["name"]: answer["derivation"] for answer in papers.claims() if answer["derivation"]}
@@ -176,6 +178,7 @@ EXTREME = [
 ]
 
 
+@deep
 @pytest.mark.parametrize(("name", "settings"), EXTREME)
 def test_extreme_parameters_are_answered(name, settings):
     answer = papers.claim(name, settings)

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.audits.cli import test_work as work
+from tests.depth import deep
 
 FIGURE = ("reproduce", "kharkovskii2020-figure2c", "--trials", 2, "--rounds", 32, "--json", "--jobs", 1)
 EXPERIMENT = """
@@ -39,7 +40,7 @@ def test_what_is_wrong_is_one_sentence(dpaccount, tmp_path, words, said):
     work.is_refused(dpaccount, tmp_path, words, said)
 
 
-@pytest.mark.nightly
+@deep
 @pytest.mark.parametrize("backend", work.BACKENDS)
 @pytest.mark.parametrize("what", LONG)
 def test_ten_random_kills_leave_the_same_answer_results_and_files(root, tmp_path, request, what, backend):

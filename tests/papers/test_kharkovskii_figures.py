@@ -16,6 +16,7 @@ from papers.kharkovskii import outsourced
 from papers.kharkovskii.outsourced import GRID_BITS, OutsourcedWorld, PlainGpUcb, PoGpUcb, epsilon_of
 from papers.kharkovskii.published import least_singular_value, needed_columns, width
 from papers.reproduce import certificate, find, reproduce, table, verdict
+from tests.depth import deep
 from tests.looped import looped
 
 
@@ -48,6 +49,7 @@ def test_ours_is_certified_at_no_more_than_its_epsilon_by_both_programs():
         assert (point["delta"], epsilon_of(x) <= math.exp(x)) == (0, True)
 
 
+@deep
 @pytest.mark.statistical
 def test_the_simulated_noise_has_the_law_of_the_mechanism_s_own():
     """Lengths of 3000 draws each, by Kolmogorov–Smirnov at 1e-6, and the variance that the learner is told."""
@@ -74,6 +76,7 @@ def test_runs_say_the_simple_regret_after_every_query():
     assert len({tuple(regret) for regret in plays}) == 4
 
 
+@deep
 def test_a_reproduction_prints_what_is_printed_and_forms_no_ratio_to_other_data():
     answer, _ = reproduce("kharkovskii2020-figure2c", trials=2)
     row = next(r for r in answer["rows"] if r["log_epsilon"] == 2.8 and r["published"] is not None)
@@ -122,7 +125,7 @@ def test_what_files_say_of_the_theorems_follows_from_the_data(name, world, r):
         assert width(epsilon, delta, int(lower)) <= least < width(epsilon, delta, int(lower) + 1)
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.statistical
 def test_ours_leaves_less_than_the_refuted_original_at_its_own_width():
     """Means of 30 seeds each at length 5; by trials the difference is three standard errors."""
@@ -133,7 +136,7 @@ def test_ours_leaves_less_than_the_refuted_original_at_its_own_width():
     assert np.mean(ours) < np.mean(theirs)
 
 
-@pytest.mark.nightly
+@deep
 @pytest.mark.statistical
 @pytest.mark.parametrize(("log_epsilon", "most"), [(1.1, 0.008), (1.3, 0.006), (2.9, 0.002)])
 def test_ours_leaves_no_more_than_was_asked_for(log_epsilon, most):

@@ -9,6 +9,7 @@ import pytest
 
 from dpaccount.errors import InputError
 from papers.outcome_folder import replacing
+from tests.depth import deep
 
 NAMES = ("table", "picture", "summary")
 BYTES = 4096  #: that one file may have, as if the disk were full
@@ -85,6 +86,7 @@ def test_whatever_stops_it_while_files_are_replaced_leaves_no_summary(tmp_path, 
     assert read(tmp_path) == {n: "2" if k < moment else "1" for k, n in enumerate(NAMES[:2])}
 
 
+@deep
 def test_files_of_two_runs_that_end_at_once_are_not_mixed(tmp_path, monkeypatch):
     """While one run has replaced its first file, another wants to replace all."""
     rename, others = Path.replace, []

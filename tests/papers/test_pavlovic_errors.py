@@ -7,8 +7,10 @@ from dpaccount.noise.samplers import Rehearsal
 from papers.pavlovic import errors
 from papers.pavlovic.errors import PredictionWorld
 from papers.reproduce import certificate, find
+from tests.depth import deep
 
 
+@deep
 def test_the_chances_of_permute_and_flip_are_those_of_its_sampler():
     """20,000 draws; a chance is missed by .02, over five deviations, less than once in 10⁶ runs."""
     scores = np.array([[0, 300, 1000, 900]])
@@ -24,7 +26,7 @@ def test_contexts_that_are_asked_for_are_equally_spaced_and_average_to_the_whole
     assert (errors.asked(values, errors.CONTEXTS) == values).all()
 
 
-@pytest.mark.slow
+@deep
 def test_rows_name_kernel_draws_rounds_epsilon_and_predictions():
     cells = find("pavlovic2025-error").cells(64)
     assert {cell.row["rounds"] for cell in cells} == {16, 64, 256, 1024}
@@ -33,6 +35,7 @@ def test_rows_name_kernel_draws_rounds_epsilon_and_predictions():
     assert {cell.row["predictions"] for cell in find("pavlovic2025-predictions").cells(64)} == {1, 2, 10, 100}
 
 
+@deep
 def test_every_private_cell_carries_a_proof_of_its_own_epsilon():
     """One cell of every algorithm, at ε = 1."""
     seen = {}
@@ -45,7 +48,7 @@ def test_every_private_cell_carries_a_proof_of_its_own_epsilon():
             assert proved["epsilon"] <= 1.000001
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.statistical
 def test_ours_err_less_than_the_published_algorithm():
     """Four seeds at T = 1024 and ε = 1: .33 against .02 to .07, tens of standard errors apart."""

@@ -15,6 +15,7 @@ from dpaccount.errors import InputError
 from papers import reproduce
 from papers.regret_section import MAX_CURVES, Curve, picture, read_curves
 from tests.audits.reports.test_reports import RECEIVED, Page
+from tests.depth import deep
 
 HEAD = "cell,round,mean,standard_error\n"
 
@@ -27,6 +28,7 @@ def written(folder: Path, runs: dict[str, np.ndarray]) -> Path:
     return folder / "curves.csv"
 
 
+@deep
 def test_what_a_reproduction_writes_is_read_again(tmp_path):
     dice = np.random.default_rng(0)
     runs = {f"algorithm {name}, alpha 1": dice.random((5, 40)).cumsum(axis=1) for name in ("a, b", 'say "c"')}
@@ -42,6 +44,7 @@ numbers = st.floats(-1e6, 1e6)
 points = st.lists(st.tuples(numbers, st.floats(0, 1e6)), min_size=2, max_size=20)
 
 
+@deep
 @given(st.lists(points, min_size=1, max_size=MAX_CURVES))
 def test_every_line_lies_in_its_band_and_in_the_picture(drawn):
     curves = [
@@ -101,6 +104,7 @@ def test_bytes_that_are_no_text_are_refused(tmp_path):
         read_curves(file)
 
 
+@deep
 def test_a_report_shows_them_and_says_that_nobody_vouches(tmp_path, capsys):
     file, certificate = tmp_path / "curves.csv", tmp_path / "certificate.json"
     file.write_text(HEAD + '"<script>x\x1b[2J",1,1,0\n"<script>x\x1b[2J",9,2.5,0.25\n')

@@ -11,10 +11,12 @@ from hypothesis.extra.numpy import arrays
 from dpaccount.errors import InputError
 from papers import reproduce
 from papers.reproduction import CUMULATIVE_REGRET, LAST_ROUND, MEAN_SO_FAR, Cell, Reproduction
+from tests.depth import deep
 
 RUNS = arrays(np.float64, st.tuples(st.integers(1, 4), st.integers(1, 9)), elements=st.floats(-5, 5))
 
 
+@deep
 @given(RUNS)
 def test_the_last_column_of_each_summary_is_what_its_name_says(runs):
     for summary, expected in (
@@ -48,6 +50,7 @@ def cells(rounds, *, trials, progress, summary=CUMULATIVE_REGRET):
     return listed
 
 
+@deep
 @pytest.mark.parametrize(
     ("summary", "value"), [(CUMULATIVE_REGRET, 40.0), (LAST_ROUND, 1.0), (MEAN_SO_FAR, 1.0)]
 )
@@ -71,6 +74,7 @@ def test_a_row_has_mean_median_and_standard_error(monkeypatch, summary, value, t
     assert summary.name in (tmp_path / "regret.svg").read_text()
 
 
+@deep
 @pytest.mark.parametrize("name", ["summary.json", "curves.csv", "regret.svg"])
 def test_what_cannot_be_written_leaves_the_files_of_the_former_run(tmp_path, name):
     one = {"name": "one", "measure": "regret"}

@@ -30,6 +30,7 @@ from papers.experiment_file import _opened, _runs, read_experiment, read_reprodu
 from papers.experiment_worlds import LogWorld, PeopleWorld, RewardsWorld, SurfaceWorld
 from papers.reproduce import PAPERS, certificate, reproduce, reproductions
 from papers.reproduction import noise_of, trial
+from tests.depth import deep
 from tests.documents import wrong
 from tests.looped import looped
 
@@ -94,6 +95,7 @@ def rows_of(path):
 # ------------------------------------------------------------------ what is run
 
 
+@deep
 @pytest.mark.usefixtures("written")
 def test_rows_are_those_of_the_bandits_by_themselves_and_pairs_have_common_seeds(dpaccount):
     code, out, _ = dpaccount("run", "small.toml", "--json", "--jobs", 1)
@@ -127,6 +129,7 @@ def test_rows_are_those_of_the_bandits_by_themselves_and_pairs_have_common_seeds
     }  # fmt: skip
 
 
+@deep
 @pytest.mark.usefixtures("written")
 def test_a_log_is_replayed_and_more_budget_regrets_less(dpaccount):
     code, out, _ = dpaccount("run", "log.toml", "--json", "--jobs", 1)
@@ -174,7 +177,7 @@ def test_uniform_choices_regret_what_uniform_draws_do(world):
     assert expected[0] == pytest.approx(drawn.mean(), abs=5 * drawn.std() / 20000**0.5)
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize(
     ("world", "bandit", "more"),
     [
@@ -272,6 +275,7 @@ LOG_EDITS = [
 ]  # fmt: skip
 
 
+@deep(quick_every=8)
 @pytest.mark.usefixtures("written")
 @pytest.mark.parametrize(
     ("file", "before", "after", "said"),
@@ -325,7 +329,7 @@ def lower_bound():
     return (PAPERS / "zhou/lower-bound.toml").read_text().replace("[0.25, 0.5, 1, 2]", "[1]")
 
 
-@pytest.mark.slow
+@deep
 def test_a_copy_of_a_paper_s_file_is_run_and_gives_the_reproduction_s_values(dpaccount, tmp_path):
     small = lower_bound().replace("trials = 10", "trials = 2").replace("rounds = 10_000", "rounds = 32")
     (tmp_path / "copy.toml").write_text(small)
@@ -365,6 +369,7 @@ def test_published_numbers_stand_beside_their_rows_at_the_paper_s_own_rounds(tmp
     assert not any(cell.published for cell in read_reproduction(path).cells(40))
 
 
+@deep
 @looped(
     ("before", "after", "said"),
     [
@@ -422,6 +427,7 @@ def test_worlds_parameters_and_names_choose_who_plays_where(tmp_path):
     assert [c.subject.growth for c in cells[2:]] == [0, 1, 0, 1]
 
 
+@deep
 def test_what_loses_least_in_rehearsals_is_chosen_for_each_budget(tmp_path, monkeypatch):
     """The choice is that of the public rehearsals, and what is run and proved is what was chosen."""
     monkeypatch.setattr(rehearsals, "STAGES", (2,))
@@ -480,6 +486,7 @@ def test_hard_functions_of_two_coordinates_bring_their_points(tmp_path):
         assert cell.play(0).shape == (100,)
 
 
+@deep
 def test_a_curator_of_one_s_own_noise_is_proved_at_what_it_costs(dpaccount, tmp_path):
     text = SMALL.replace('"people"\ncandidates = 6', '"outsourced"\ndata = "property"')
     text = text.replace(
@@ -502,7 +509,7 @@ def contents(folder):
     return [(folder / name).read_bytes() for name in FILES]
 
 
-@pytest.mark.nightly
+@deep
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_ten_random_kills_of_a_run_leave_the_same_bytes(written, dpaccount, jobs):
     assert dpaccount("run", "small.toml", "--out", "whole", "--jobs", 1)[0] == 0
@@ -517,6 +524,7 @@ def test_ten_random_kills_of_a_run_leave_the_same_bytes(written, dpaccount, jobs
     assert contents(Path("killed")) == contents(Path("whole"))
 
 
+@deep
 def test_another_store_and_no_work_left_give_the_same_bytes(written, dpaccount):
     first = dpaccount("run", "small.toml", "--out", "one", "--jobs", 1)
     again = dpaccount("run", "small.toml", "--out", "one", "--jobs", 1)
@@ -533,6 +541,7 @@ def test_another_store_and_no_work_left_give_the_same_bytes(written, dpaccount):
     assert re.search(r"people phased-gp-ucb epsilon=1/2 delta=1e-06 +[0-9.]+ +[0-9.]+ ", first[1])
 
 
+@deep(quick_every=5)
 @pytest.mark.usefixtures("written")
 @pytest.mark.parametrize("name", FILES)
 def test_what_cannot_be_written_leaves_the_files_of_the_former_run(dpaccount, name):

@@ -14,6 +14,7 @@ from papers.claims.dubey.noisy_tree import noisy_nodes
 from papers.claims.kharkovskii import projection
 from papers.claims.kharkovskii.chi_square import doubled_variance
 from papers.claims.parameters import Values
+from tests.depth import deep
 
 
 def certify(name, seed=1, **settings):
@@ -33,7 +34,7 @@ def test_the_claims_with_a_run():
     assert {name for name in papers.names() if papers.find(name).run} == set(WITH_A_RUN)
 
 
-@pytest.mark.slow
+@deep
 def test_every_run_agrees_with_the_verdict():
     """A run refutes nothing that is proved; where it refutes, so does the arithmetic."""
     for name in WITH_A_RUN:
@@ -52,6 +53,7 @@ def test_same_seed_same_numbers():
     assert certify("zhou-unbounded", 3)["certified"] != certify("zhou-unbounded", 4)["certified"]
 
 
+@deep
 def test_column_space_of_the_paper_size():
     seen = certify("kharkovskii-theorem1", n=10_000, d=2, r=10, epsilon="3.004166", delta="1e-5")["certified"]
     assert (seen["n"], seen["d"], seen["releases"], seen["told_apart"]) == (10_000, 2, 40, 40)
@@ -75,7 +77,7 @@ def test_column_space_tells_nothing_after_noise():
     assert certify("kharkovskii-theorem1", n=3, d=2)["certified"]["refuted"] is False
 
 
-@pytest.mark.slow
+@deep
 def test_branch_and_lifting_always():
     settings = {"r": Fraction(10), "epsilon": Fraction("3.004166"), "delta": Fraction("1e-5")}
     seen = projection.branch_energy(settings, 1)
@@ -89,7 +91,7 @@ def test_unclipped_reward_and_clipped():
     assert not certify("dubey-lemma2-unclipped", y=1)["certified"]["refuted"]
 
 
-@pytest.mark.slow
+@deep
 def test_noisy_matrices_beyond_the_bound_and_within():
     beyond = certify("dubey-lemma2", alpha=10, beta="0.1", T=1024, B=20)["certified"]
     assert beyond["refuted"]
@@ -108,7 +110,7 @@ def test_symmetric_noise_has_the_law_that_is_accounted():
     assert np.array_equal(noise, noise.transpose(0, 2, 1))
 
 
-@pytest.mark.slow
+@deep
 def test_same_user_and_distinct_users():
     same = certify("zhou-moma", users="same", delta="1e-6")["certified"]
     assert (same["replays"], same["refuted"]) == (389, True)
@@ -163,7 +165,7 @@ def test_sign_of_the_noisy_sum_is_what_one_action_shows():
     assert held.mean() == pytest.approx(0.6493, abs=0.015)  # Φ(B/σ), σ = 52.17
 
 
-@pytest.mark.slow
+@deep
 def test_actions_of_many_users():
     settings = {**SMALL, "T": Fraction(64)}
     seen = actions.action_attack(settings, 1, runs=200_000)

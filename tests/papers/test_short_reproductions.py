@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from papers import reproduce
+from tests.depth import deep
 
 TRIALS = 2
 #: rounds where more take no longer; elsewhere 32, the least, as what is done before the first round takes most
@@ -59,7 +60,7 @@ def of_zhou(answer, private):
 MORE = {"dubey2021": of_dubey, "zhou2020": of_zhou}
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("name", NAMES)
 def test_a_short_one_has_finite_cells_of_the_asked_size_and_proves_its_private_ones(
     name, tmp_path, monkeypatch

@@ -6,6 +6,7 @@ from fractions import Fraction
 import pytest
 
 from papers import claims as papers
+from tests.depth import deep
 from tests.looped import looped
 
 E11, E28, E29 = "3.004166023946433", "16.444646771097049", "18.174145369443060"
@@ -64,6 +65,7 @@ def test_lemma2(alpha, beta, reward, expected):
     assert answer["verdict"] == ("REFUTED" if expected > alpha else "LOOSE")
 
 
+@deep
 def test_lemma2_sets_of_the_experiments_are_sound():
     factors = []
     for alpha in ("0.1", "1", "10"):
@@ -108,6 +110,7 @@ def test_largest_reward(alpha, beta, limit):
     assert verdicts[1] == "REFUTED"
 
 
+@deep
 @pytest.mark.parametrize(("alpha", "beta", "limit"), LIMITS)
 def test_largest_reward_is_printed(alpha, beta, limit):
     low, high = check("dubey-lemma2-rewards", alpha=alpha, beta=beta)["witness"]["largest_B"]
@@ -129,6 +132,7 @@ ALPHAS = [
 ]
 
 
+@deep
 @pytest.mark.parametrize(("part", "beta", "limit"), ALPHAS)
 def test_largest_alpha_is_printed(part, beta, limit):
     low, high = check("dubey-lemma5-alphas", part=part, beta=beta)["witness"]["largest_alpha"]
@@ -187,6 +191,7 @@ def test_brute_force_of_nodes_met():
         assert most == rounds.bit_length()
 
 
+@deep
 def test_remark5():
     carry = check("dubey-remark5", alpha=1, beta="0.1", T=1024, B=1, mode="carry")
     restart = check("dubey-remark5", alpha=1, beta="0.1", T=1024, B=1, mode="restart")
@@ -272,7 +277,7 @@ def test_zhou():
     same(epsilon(check("zhou-unbounded-distributional", p="0.01", laws="different")), 1.01005034)
 
 
-@pytest.mark.slow
+@deep
 def test_moma():
     users = check("zhou-moma", epsilon=1, T=10_000, regret_delta="0.01", delta=0, users="distinct")
     assert (users["verdict"], users["witness"]["replays"]) == ("SOUND", 389)
@@ -287,6 +292,7 @@ def test_moma():
     same(small["witness"]["renyi_epsilon"], 10.1885437)
 
 
+@deep
 def test_kharkovskii_theorem1():
     for epsilon_, delta in ((E11, "1e-5"), ("1e6", "0.9")):
         answer = check("kharkovskii-theorem1", n=10_000, d=2, r=10, epsilon=epsilon_, delta=delta)
@@ -334,7 +340,7 @@ REPAIRS = [
 @pytest.mark.parametrize(
     ("columns", "eps", "delta", "sigma", "omega", "published", "times", "features"), REPAIRS
 )
-@pytest.mark.slow
+@deep
 def test_kharkovskii_repairs(columns, eps, delta, sigma, omega, published, times, features):
     plain = check("kharkovskii-gaussian", epsilon=eps, delta=delta)
     sketch = check("kharkovskii-sketch", r=columns, epsilon=eps, delta=delta)
@@ -369,6 +375,7 @@ def test_pavlovic():
     assert check("pavlovic-scale")["verdict"] == "UNPROVEN"
 
 
+@deep
 @pytest.mark.parametrize(("uses", "expected"), [(100, 37.421800), (10, 8.845889)])
 def test_pavlovic_multi(uses, expected):
     answer = check("pavlovic-multi", epsilon=1, J=uses, delta="1e-6")
@@ -388,7 +395,7 @@ def test_actions_of_others(alpha, verdict):
     assert answer["proved"]["epsilon"]["lower"] <= answer["proved"]["epsilon"]["upper"]
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("kernel", ["se", "matern", "exponential"])
 def test_certified_supremum(kernel):
     """On smooth kernels branch and bound comes close; a grid's own maximum is no bound, 1/τ always is."""

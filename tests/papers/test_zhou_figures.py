@@ -11,6 +11,7 @@ from bandits.simulation.delays import delays
 from papers import reproduce
 from papers.zhou.panels import RewardsWorld
 from papers.zhou.sentences import BEST, CHEAP, judged
+from tests.depth import deep
 from tests.looped import looped
 
 SE, MATERN = "squared-exponential", "matern-5/2"
@@ -128,6 +129,7 @@ def test_sentences_are_judged_by_the_numbers(moma, confirmed, epsilon):
     assert sentences[1].numbers.endswith("2, 1, 1" if confirmed else "2, 1, 3")
 
 
+@deep
 def test_rows_on_hard_functions_say_the_orders():
     cells = cells_of("lower-bound", 64)
     rows_of(cells)
@@ -143,6 +145,7 @@ def test_rows_on_hard_functions_say_the_orders():
     assert hard[1.0] == hard[4.0] != hard[0.5]  # where privacy costs nothing it does not get easier
 
 
+@deep
 @looped("name", ["figure2", "figure3", "lower-bound"])
 def test_our_channel_has_less_variance_than_laplace_noise_in_the_worst_case(name):
     """And of the two that ours may use, it is the one with less."""

@@ -23,6 +23,7 @@ from dpaccount.ledger.stores import rows
 from dpaccount.noise import process
 from dpaccount.plan.events import Gaussian, Laplace, Plan, SampledWithoutReplacement
 from dpaccount.relation import Relation
+from tests.depth import deep
 from tests.dpaccount.ledger.conftest import plan, pure, recounted
 from tests.dpaccount.ledger.test_once import stream
 from tests.looped import looped
@@ -122,6 +123,7 @@ def outcome(act, ledger):
         return type(error).__name__
 
 
+@deep
 def test_noise_is_drawn_here_after_its_mark_is_there(served, remote):
     receipt = remote.charge(pure("1/100"), "a sum", (1, 9), "one")
     with Ledger.open(served.ledger) as own:
@@ -249,6 +251,7 @@ def test_a_service_that_is_away_is_waited_for_and_then_told(served, monkeypatch)
     assert 0.1 < time.monotonic() - began < 5
 
 
+@deep
 def test_a_lost_answer_is_asked_again_and_found(served, monkeypatch):
     """Of five connections one is cut before its answer is back, one within its request."""
     monkeypatch.setattr(client, "FIRST_PAUSE", 0.001)

@@ -13,6 +13,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 from dpaccount.ledger.ledger import Ledger
 from service import pages
 from tests.audits.reports.test_browser import CHROMIUM, DRIVER, PATIENCE, SPILT, browser  # noqa: F401 - a fixture
+from tests.depth import deep
 
 PLAN = {
     "schema": "dpaccount/events/1",
@@ -209,7 +210,7 @@ def test_no_log_has_a_token(team, capfd):
     assert {json.loads(line)["what"] for line in lines.splitlines()} >= {"page /pages", "page /pages/decide"}
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.skipif(
     not (CHROMIUM and DRIVER), reason="no browser: install the packages chromium and chromium-driver"
 )

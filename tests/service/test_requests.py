@@ -20,6 +20,7 @@ from dpaccount.ledger.stores.rows import Rows
 from service import web
 from service.desk import ASKED
 from service.web import openapi
+from tests.depth import deep
 from tests.dpaccount.ledger.conftest import BUDGET, discrete_gaussian, plan, pure, recounted
 from tests.looped import looped
 
@@ -372,6 +373,7 @@ def test_a_release_is_kept_once_and_the_same_again_is_the_same(served):
     assert served.ask("GET", "/v1/release?key=nobody's")[1]["charged"] is False
 
 
+@deep
 def test_the_same_release_at_once_is_kept_once_and_every_answer_is_its_entry(served):
     for turn in range(10):
         entry = served.ask("POST", "/v1/charges", charge("1/100", str(turn)))[1]["entry"]
@@ -411,6 +413,7 @@ def refusals(served):
     return [(one["key"], one["by"]) for one in lines if one["kind"] == "refusal"]
 
 
+@deep
 def test_a_refusal_that_is_asked_again_is_the_same_entry(served):
     """As in a file: only what is asked in between, by another person, otherwise or without a key is another one."""
     first = served.ask("POST", "/v1/charges", charge("2"))
@@ -427,6 +430,7 @@ def test_a_refusal_that_is_asked_again_is_the_same_entry(served):
     assert recounted(served.ledger)
 
 
+@deep
 def test_a_dry_run_that_a_limit_refuses_leaves_an_entry_as_a_charge_does(served):
     """Else somebody could find without a trace what others spent on each unit."""
     unit = {**charge(), "plan": plan("1/2", (7, 7)).as_json(), "dry_run": True}
@@ -661,6 +665,7 @@ ODD = [
 ]
 
 
+@deep
 @looped("seed", range(2))
 def test_no_member_of_any_value_is_unexpected(served, seed):
     """Right members with an odd one among them: never 500, always one sentence, and the chain stays as it was."""
@@ -727,6 +732,7 @@ def test_nothing_is_written_that_a_reader_would_refuse(served):
         assert own.verify()["valid"]
 
 
+@deep
 def test_keys_that_a_server_does_not_take_are_wrong_requests_there_too(server_thread, postgres, tmp_path):
     """PostgreSQL has no text with a zero byte, and indexes no text of many bytes."""
     url = postgres.url("keys")

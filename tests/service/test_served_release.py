@@ -10,9 +10,10 @@ from dpaccount.errors import BudgetError, LedgerError
 from dpaccount.ledger.ledger import Ledger
 from dpaccount.service_client import RemoteLedger
 from tests.audits.certificate.test_release import people, run, written
+from tests.depth import deep
 from tests.dpaccount.ledger.conftest import recounted
 
-pytestmark = pytest.mark.slow
+pytestmark = deep
 
 
 @pytest.fixture

@@ -4,10 +4,9 @@ import re
 import subprocess
 import sys
 
-import pytest
-
 from dpaccount.ledger.ledger import Ledger
 from service.web import MAX_BODY
+from tests.depth import deep
 
 
 def test_the_commands_of_the_page_run(root, dpaccount, tmp_path, monkeypatch):
@@ -42,7 +41,7 @@ def test_every_risk_of_the_list_names_a_test_that_there_is(root):
     assert [name for _, name in rows if f"def {name}(" not in texts] == []
 
 
-@pytest.mark.slow
+@deep
 def test_the_service_is_not_imported_by_other_commands(tmp_path):
     code = "import sys; from audits.cli.app import run; assert run(['list']) == 0; print(*sys.modules, file=sys.stderr)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -9,6 +9,7 @@ import pytest
 
 from dpaccount.errors import BudgetError, DpaccountError
 from dpaccount.ledger.ledger import Ledger, init
+from tests.depth import deep
 from tests.dpaccount.ledger.conftest import BUDGET, VALID, plan, recounted
 from tests.dpaccount.ledger.test_failover import followed
 from tests.dpaccount.ledger.test_server_storms import copied
@@ -41,7 +42,7 @@ class Charging:
                 place += 1
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("server_restarts", [True, False])
 def test_what_is_acknowledged_survives_a_server_that_is_killed(monkeypatch, tmp_path, server_restarts):
     """It starts again, or its synchronous standby is promoted, declared, and served at the same port."""

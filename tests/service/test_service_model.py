@@ -6,6 +6,7 @@ from fractions import Fraction
 import pytest
 
 from dpaccount.ledger.journal.verify import verify
+from tests.depth import deep
 from tests.dpaccount.ledger.conftest import VALID, plan, recounted
 
 UNITS = range(1, 5)
@@ -236,6 +237,7 @@ class History:
         return got, (200, ["approval"])
 
 
+@deep
 @pytest.mark.parametrize("seed", range(3))
 def test_whatever_persons_ask_the_service_does_what_the_plain_model_says(served, seed):
     history = History(served, seed)

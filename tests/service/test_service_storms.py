@@ -21,6 +21,7 @@ from dpaccount.errors import BudgetError
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from service.access import NotAllowedError, Tokens
+from tests.depth import deep
 from tests.dpaccount.ledger import test_storms as storms
 from tests.dpaccount.ledger.conftest import VALID, plan, recounted
 from tests.dpaccount.ledger.test_server_storms import copied
@@ -87,7 +88,7 @@ def judged(folder: Path, ledger: str, counts: dict) -> dict:
     return {**counts, **settled, "valid": verify(ledger)}
 
 
-@pytest.mark.slow
+@deep
 def test_a_breeze_through_two_services_on_one_file(tmp_path, monkeypatch):
     url = f"sqlite:///{tmp_path}/budget.db"
     init(url, epsilon=1, delta=0, unit="person", relation="replace-one", measure="pure")
@@ -98,7 +99,7 @@ def test_a_breeze_through_two_services_on_one_file(tmp_path, monkeypatch):
     assert counts["restarts"] > 3
 
 
-@pytest.mark.nightly
+@deep
 def test_a_storm_through_two_services_on_one_file(tmp_path, monkeypatch):
     url = f"sqlite:///{tmp_path}/budget.db"
     init(url, epsilon=1, delta=0, unit="person", relation="replace-one", measure="pure")
@@ -108,7 +109,7 @@ def test_a_storm_through_two_services_on_one_file(tmp_path, monkeypatch):
     assert counts["acknowledged"] > 500
 
 
-@pytest.mark.slow
+@deep
 def test_a_breeze_through_two_services_on_postgresql(postgres, tmp_path, monkeypatch):
     url = postgres.url("served")
     init(url, epsilon=1, delta=0, unit="person", relation="replace-one", measure="pure")
@@ -121,7 +122,7 @@ def test_a_breeze_through_two_services_on_postgresql(postgres, tmp_path, monkeyp
     assert counts["restarts"] > 3
 
 
-@pytest.mark.slow
+@deep
 def test_postgresql_that_goes_during_a_charge_is_503_or_waited_for(postgres, tmp_path, monkeypatch):
     """The server is killed while clients charge, and comes back: each answered charge is there, once."""
     url = postgres.url("restarted")
@@ -157,7 +158,7 @@ def test_postgresql_that_goes_during_a_charge_is_503_or_waited_for(postgres, tmp
         assert own.show()["entries"] == len(done) > 50
 
 
-@pytest.mark.slow
+@deep
 def test_two_hundred_clients_at_once_are_served_in_turn(tmp_path, monkeypatch):
     """Each of 200 threads charges ten times, by a connection of its own; none waits for long beyond the others."""
     url = f"sqlite:///{tmp_path}/budget.db"
@@ -190,7 +191,7 @@ def test_two_hundred_clients_at_once_are_served_in_turn(tmp_path, monkeypatch):
     assert recounted(url)
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("where", ["file", "postgresql"])
 def test_thousands_of_charges_while_services_are_killed_and_connections_cut(
     request, where, tmp_path, monkeypatch
@@ -245,7 +246,7 @@ def test_thousands_of_charges_while_services_are_killed_and_connections_cut(
     assert restarts > 1
 
 
-@pytest.mark.slow
+@deep
 def test_what_a_service_has_begun_it_ends_before_it_stops(tmp_path, monkeypatch):
     """SIGTERM while threads charge: every answer is there, and the process ends by itself."""
     url = f"sqlite:///{tmp_path}/budget.db"

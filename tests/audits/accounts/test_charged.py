@@ -12,6 +12,7 @@ from dpaccount.documents import Place
 from dpaccount.ledger.ledger import Ledger
 from dpaccount.plan.events import Gaussian, Plan
 from dpaccount.plan.plan_file import read_plan
+from tests.depth import deep
 
 URL = "sqlite:///team.db"
 PLAN = {
@@ -51,6 +52,7 @@ def charged(dpaccount, *words):
     return code, json.loads(out), err
 
 
+@deep
 def test_a_charge_names_what_confirms_its_cost(dpaccount, team):
     code, answer, _ = charged(dpaccount, "--certificate", "cost.json")
     document = json.loads((team / "cost.json").read_text())
@@ -169,6 +171,7 @@ def test_nothing_is_charged_or_written_for_another_relation(dpaccount, team):
     assert not (team / "cost.json").exists()
 
 
+@deep
 def test_a_charge_of_which_nothing_is_confirmed_names_nothing_and_says_why(dpaccount, team):
     table = {"event": "zcdp", "rho": "1e-9"}
     many = [{**table, "rho": f"1/{10**300 + 2 * k + 1}"} for k in range(400)]

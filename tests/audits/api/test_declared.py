@@ -4,9 +4,10 @@ import json
 import shutil
 
 import pytest
+from tests.depth import deep
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("name", ["clipped-mean", "randomised-response"])
 def test_a_catalogued_class_is_tested_on_the_bounds_that_it_declares(dpaccount, name):
     code, out, _ = dpaccount("sensitivity", name, "--json")
@@ -17,7 +18,7 @@ def test_a_catalogued_class_is_tested_on_the_bounds_that_it_declares(dpaccount, 
     assert {each["status"] for each in answer["hypotheses"]} == {"tested"}
 
 
-@pytest.mark.slow(one_in=2)
+@deep
 @pytest.mark.parametrize(("name", "code"), [("own_sum:OwnSum", 0), ("broken_sums:Unclipped", 1)])
 def test_a_class_of_ones_own_is_tested_in_a_process_of_its_own(dpaccount, root, tmp_path, name, code):
     shutil.copy(root / "tests" / "planted" / f"{name.partition(':')[0]}.py", tmp_path)

@@ -9,6 +9,7 @@ import pytest
 
 from audits.subjects import code
 from dpaccount.errors import InputError
+from tests.depth import deep
 
 CLAIM = """
 schema = "dpaccount/claim/1"
@@ -76,13 +77,13 @@ def certified(dpaccount, tmp_path):
     return run
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("line", [FROM, BY_NAME], ids=["from", "by name"])
 def test_what_a_function_imports_is_what_runs(certified, line):
     assert certified(line, quick=EXACT)[1]["verdict"] == "REFUTED"
 
 
-@pytest.mark.slow
+@deep
 def test_sound_code_that_imports_late_is_certified_and_what_the_digest_lacks_is_said(certified):
     covered = certified(FROM, quick=SOUND)[1]
     assert covered["verdict"] == "CERTIFIED"
@@ -92,7 +93,7 @@ def test_sound_code_that_imports_late_is_certified_and_what_the_digest_lacks_is_
     assert "The digest of the code does not cover what else it loads: quick.py." in by_name["hazards"]
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize(
     "files",
     [
@@ -108,12 +109,12 @@ def test_a_file_of_the_project_that_cannot_be_imported_is_a_wrong_request(certif
     assert "quick.py failed while the code ran" in said
 
 
-@pytest.mark.slow
+@deep
 def test_an_optional_package_that_is_not_there_is_no_error(certified):
     assert certified("from nobody_has_this import shown")[1]["verdict"] == "CERTIFIED"
 
 
-@pytest.mark.slow
+@deep
 def test_a_function_imports_late_as_well(dpaccount, tmp_path):
     options = ("--epsilon", 1, "--shape", 5, "--low", 0, "--high", 1, "--trials", 600, "--json")
     (tmp_path / "plain.py").write_text(

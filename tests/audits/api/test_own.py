@@ -20,6 +20,7 @@ from audits.sandbox.crew import Crew
 from audits.sandbox.outcomes import of_value
 from audits.subjects.code import Code
 from dpaccount.errors import DpaccountError
+from tests.depth import deep
 from tests.looped import looped
 
 CLINIC = """
@@ -146,7 +147,7 @@ def certified(dpaccount, path):
 
 
 # seeded; a sound function is refuted with probability at most .001
-@pytest.mark.slow(one_in=6)
+@deep
 @pytest.mark.statistical
 @pytest.mark.parametrize(
     ("name", "relation", "verdict"),
@@ -174,7 +175,7 @@ def test_functions_are_refuted_or_unproven(dpaccount, clinic, name, relation, ve
     assert len(left) - len(right) in ((1, -1) if relation == "add-remove" else (0,))
 
 
-@pytest.mark.nightly
+@deep
 @pytest.mark.statistical  # seeded
 def test_what_a_function_does_is_a_finding(dpaccount, clinic):
     def findings(name):
@@ -188,6 +189,7 @@ def test_what_a_function_does_is_a_finding(dpaccount, clinic):
     assert findings("count") == ""
 
 
+@deep
 @pytest.mark.parametrize(("name", "said"), [("leaves", "exits: 3 on every run"), ("greedy", "MemoryError")])
 def test_a_function_that_never_gives_a_result_is_a_wrong_request(dpaccount, clinic, name, said):
     code, out, err = dpaccount("certify", clinic(name), "--json", "--jobs", 1)
@@ -195,6 +197,7 @@ def test_a_function_that_never_gives_a_result_is_a_wrong_request(dpaccount, clin
     assert said in err.splitlines()[-1]
 
 
+@deep
 def test_a_first_result_that_is_kept_was_not_attacked(dpaccount, clinic):
     clinic("keeps")
     code, out, _ = dpaccount("audit", "--claim", "claim.toml", "--json", "--jobs", 1)
@@ -207,7 +210,7 @@ def test_a_first_result_that_is_kept_was_not_attacked(dpaccount, clinic):
     assert "keeps its first result" in err
 
 
-@pytest.mark.nightly
+@deep
 @pytest.mark.statistical  # seeded
 def test_a_crash_that_depends_on_the_data_is_an_event(dpaccount, clinic):
     pair = (
@@ -219,13 +222,14 @@ def test_a_crash_that_depends_on_the_data_is_an_event(dpaccount, clinic):
     assert "SIGSEGV" in " ".join(certificate["hazards"])
 
 
-@pytest.mark.slow
+@deep
 def test_a_hang_ends_within_the_wall_limit(dpaccount, clinic):
     certificate = certified(dpaccount, clinic("hangs", seconds=3))
     assert certificate["verdict"] == "UNPROVEN"
     assert "no answer" in certificate["proved"]["reason"]
 
 
+@deep
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
@@ -273,7 +277,7 @@ def test_no_code_runs_none(dpaccount, clinic, tmp_path, command):
     assert not (tmp_path / "ran").exists()
 
 
-@pytest.mark.slow
+@deep
 def test_an_import_that_fails_or_hangs_is_a_wrong_request(dpaccount, clinic, tmp_path, monkeypatch):
     monkeypatch.setattr(isolation, "IMPORT", 2.0)
     for text in ("import sys; sys.exit(4)", "1 / 0", "import os; os._exit(5)", "while True: pass"):
@@ -307,7 +311,7 @@ KEYS = {
 }  # fmt: skip
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.statistical  # seeded; the sound one is refuted with probability at most .05
 def test_audit_of_a_function(dpaccount, clinic):
     clinic("count")
@@ -323,7 +327,7 @@ def test_audit_of_a_function(dpaccount, clinic):
     assert "bets" in json.loads(out)["witness"]["event"]
 
 
-@pytest.mark.nightly
+@deep
 @pytest.mark.statistical  # seeded
 def test_the_answer_does_not_depend_on_the_number_of_jobs(dpaccount, clinic):
     clinic("count")
@@ -334,6 +338,7 @@ def test_the_answer_does_not_depend_on_the_number_of_jobs(dpaccount, clinic):
     assert answers[0] == answers[1]
 
 
+@deep
 @pytest.mark.statistical  # seeded
 def test_an_explicit_pair_is_taken_as_it_is(dpaccount, clinic):
     pair = "shape = [5]\nleft = [0, 0]\nright = [0, 1]"  # fewer rows than the shape says: a small example
@@ -342,6 +347,7 @@ def test_an_explicit_pair_is_taken_as_it_is(dpaccount, clinic):
     assert (code, witness["left"], witness["right"], witness["pairs_tried"]) == (1, [0, 0], [0, 1], 1)
 
 
+@deep
 def test_bad_requests_are_one_line(dpaccount, clinic):
     clinic("count")
     for words in (
@@ -368,7 +374,7 @@ def sensitivity(dpaccount, name, bound, *more, norm="l1", shape="5"):
     return code, json.loads(out) if out else err
 
 
-@pytest.mark.slow
+@deep
 def test_a_declared_sensitivity_is_tested(dpaccount, clinic):
     clinic("count")
     code, answer = sensitivity(dpaccount, "mean", "0.2")
@@ -393,6 +399,7 @@ def test_a_declared_sensitivity_is_tested(dpaccount, clinic):
         space["test_sensitivity_of_jump"]()
 
 
+@deep
 def test_queries_that_give_no_numbers_are_refused(dpaccount, clinic):
     clinic("count")
     for name in ("count", "Neither", "three", "missing"):
@@ -404,6 +411,7 @@ def test_queries_that_give_no_numbers_are_refused(dpaccount, clinic):
 # ------------------------------------------------------------------ the process itself
 
 
+@deep
 def test_processes_end_with_their_crew(tmp_path):
     (tmp_path / "pid.py").write_text("import os\ndef f(data): return os.getpid()")
     with Crew(Code("pid:f", (str(tmp_path),)), seconds=20) as crew:
@@ -414,6 +422,7 @@ def test_processes_end_with_their_crew(tmp_path):
         os.kill(int(pid), 0)
 
 
+@deep
 def test_folders_stay_at_the_end_of_the_path(tmp_path):
     """What a function imports while it runs is found as its file's own imports are."""
     (tmp_path / "where.py").write_text(
@@ -501,7 +510,7 @@ seconds = {seconds}
 """
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize(
     ("name", "said", "seconds", "audited"),
     [
@@ -553,7 +562,7 @@ class Fine(Own):
 """
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize(
     ("name", "said"), [("Raises", "ValueError: no data"), ("Shows", "must return a View")]
 )
@@ -573,7 +582,7 @@ def test_a_class_that_raises_on_every_run_is_a_wrong_request(dpaccount, tmp_path
         assert "on every run" in line
 
 
-@pytest.mark.slow
+@deep
 def test_a_claim_on_a_class_that_is_edited_meanwhile_is_refused(dpaccount, tmp_path, monkeypatch):
     """The process that runs the class reads the file by itself, perhaps after the question was answered."""
     (tmp_path / "own.py").write_text(RAISES)
@@ -587,7 +596,7 @@ def test_a_claim_on_a_class_that_is_edited_meanwhile_is_refused(dpaccount, tmp_p
     assert refused.value.exit_code == 2
 
 
-@pytest.mark.slow
+@deep
 def test_the_audit_of_a_class_says_what_it_could_have_shown(dpaccount, tmp_path):
     (tmp_path / "own.py").write_text(RAISES)
     (tmp_path / "claim.toml").write_text(CLASS_CLAIM.format(name="Fine", seconds=NO_LIMIT))
@@ -600,6 +609,7 @@ def test_the_audit_of_a_class_says_what_it_could_have_shown(dpaccount, tmp_path)
         assert answer["trials"] > 0
 
 
+@deep
 def test_a_proof_whose_attack_measured_nothing_is_unproven(dpaccount, tmp_path, monkeypatch):
     def stopped(worker, task, progress):
         raise on_code.Stopped("audit", "gives no answer within 60 seconds")

@@ -13,6 +13,7 @@ from audits.hypothesis_tests.search import gather
 from dpaccount.noise.proved import Proved
 from mechanisms.gaussian_sum import GaussianSum
 from mechanisms.laplace_sum import LaplaceSum
+from tests.depth import deep
 from tests.loading import on_path
 
 with on_path([str(Path(__file__).parents[2] / "planted")]):
@@ -26,7 +27,7 @@ def broken(subject):
     return {entry.rule for entry in found if entry.status == "refuted"}
 
 
-@pytest.mark.slow(one_in=3)
+@deep
 @pytest.mark.parametrize(
     ("subject", "rules"),
     [
@@ -41,12 +42,12 @@ def test_planted_mechanisms_lose_the_right_hypothesis(subject, rules):
     assert broken(subject) == rules
 
 
-@pytest.mark.slow
+@deep
 def test_code_that_raises_on_some_data_is_a_finding():
     assert broken(Raises(rows=5)) == {"assume_ball", "assume_numbers", "assume_view"}
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize(
     "subject",
     [LaplaceSum(low=0, high=1, rows=5), GaussianSum(rows=5)],
@@ -55,7 +56,7 @@ def test_correct_ones_lose_none(subject):
     assert broken(subject) == set()
 
 
-@pytest.mark.slow
+@deep
 def test_a_hypothesis_without_a_test_is_not_evidence():
     subject = Lucky(low=0, high=1, rows=5)
     found, _ = gather(subject, Proved(subject.proof(DELTA)), examples=10, seed=1, files=[])
@@ -70,7 +71,7 @@ def test_a_hypothesis_without_a_test_is_not_evidence():
 # ------------------------------------------------------------------ the attack on conclusions
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.statistical  # seeded; false alarm of the second half at most 1e-3
 def test_the_attack_refutes_a_false_claim_and_not_a_true_one():
     subject = LaplaceSum(low=0, high=1, rows=3, scale=Fraction(1))  # ε = 1 exactly
@@ -88,7 +89,7 @@ def test_the_attack_refutes_a_false_claim_and_not_a_true_one():
     assert not refuted(Fraction(1))
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.statistical  # seeded
 def test_the_result_does_not_depend_on_the_number_of_jobs():
     subject = LaplaceSum(low=0, high=1, rows=3)
@@ -104,7 +105,7 @@ def test_the_result_does_not_depend_on_the_number_of_jobs():
     assert one.results == two.results
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.statistical  # seeded; under a correct proof each run errs with probability at most .05
 def test_a_profile_point_refutes_a_proof_with_half_the_noise():
     """The claim (ε, δ) survives 2,000 runs; total variation does not."""

@@ -17,6 +17,7 @@ from audits.datasets.shape import Shape
 from audits.sandbox.crew import Crew
 from audits.sandbox.outcomes import of_error, of_value
 from audits.subjects.code import Code
+from tests.depth import deep
 
 DATA = Shape(8, None, (0.0,), (9.0,), integer=True, relation="replace-one")
 BROKEN = [
@@ -34,7 +35,7 @@ BROKEN = [
 SOUND = ["none_if_few", "fails_if_many", "two_halves", "noisy_length", "sorted_count", "text"]
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.statistical  # seeded; missed, if the code is right, with probability below .01
 def test_a_kind_of_result_that_is_rare_on_few_pairs_is_not_lost_beside_numbers_that_move(root):
     found = attacked(root / "tests" / "planted", "rare_kind", 5000, Fraction(1, 1000))
@@ -46,7 +47,7 @@ def tried(odd, promise):
     return Trial(pair, promise=promise, odd=odd)
 
 
-@pytest.mark.slow
+@deep
 @settings(max_examples=30)
 @given(st.lists(st.tuples(st.floats(0, 9), st.integers(0, 2)), min_size=40, max_size=60), st.randoms())
 def test_pairs_that_differ_in_more_than_numbers_are_kept_through_all_rounds(drawn, random):
@@ -99,7 +100,7 @@ def attacked(planted, name, trials, risk):
         return attack(crew, candidates(DATA, 1), plan, lambda _: None)
 
 
-@pytest.mark.slow(one_in=8)
+@deep
 @pytest.mark.statistical  # seeded; a broken one is missed, if the code is right, with probability below .01
 @pytest.mark.parametrize("name", BROKEN)
 def test_broken_functions_are_refuted(root, name):
@@ -108,7 +109,7 @@ def test_broken_functions_are_refuted(root, name):
     )
 
 
-@pytest.mark.slow(one_in=6)
+@deep
 @pytest.mark.statistical  # seeded; six attacks at level .001: false alarm at most .006
 @pytest.mark.parametrize("name", SOUND)
 def test_sound_functions_are_left_alone(root, name):
@@ -117,7 +118,7 @@ def test_sound_functions_are_left_alone(root, name):
     assert ALIKE not in found.findings
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("name", ["by_the_clock", "unvaried"])
 def test_what_repeats_itself_is_not_called_free_of_noise(root, name):
     """Neither of the two varies in a few runs, and only one of them has no noise: nobody can tell which."""
@@ -126,6 +127,7 @@ def test_what_repeats_itself_is_not_called_free_of_noise(root, name):
     assert not any(word in " ".join(found) for word in ("deterministic", "has no noise"))
 
 
+@deep
 @pytest.mark.parametrize("chance", [0.01, 0.03, 0.1])
 def test_few_results_are_not_called_one(in_process, monkeypatch, chance):
     """Draws from rng, and the first runs agree by chance: only what all runs showed is said of all."""

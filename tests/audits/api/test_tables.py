@@ -12,6 +12,7 @@ from audits.datasets.neighbours import candidates
 from audits.sensitivity import search
 from dpaccount.errors import InputError
 from pytest_dpaccount import Budget, Effort
+from tests.depth import deep
 
 FUNCTIONS = """
 import numpy as np
@@ -74,6 +75,7 @@ def tables(tmp_path, in_process, few):
 PAIR = ("--left", json.dumps(LEFT), "--right", json.dumps(RIGHT), "--trials", "400", "--epsilon", "1")
 
 
+@deep
 def test_a_broken_function_is_refuted_with_the_rows_that_differ_and_the_keys(dpaccount, tables):
     code, out, _ = dpaccount("audit", *tables("cities"), *PAIR, "--json")
     found = json.loads(out)
@@ -89,6 +91,7 @@ def test_a_broken_function_is_refuted_with_the_rows_that_differ_and_the_keys(dpa
     assert "who p1, city south, cost 9.0" in out
 
 
+@deep
 def test_a_function_of_the_data_alone_draws_its_own_noise(dpaccount, tables):
     code, out, _ = dpaccount("audit", *tables("clear"), *PAIR, "--json")
     found = json.loads(out)
@@ -135,6 +138,7 @@ def test_a_table_in_a_library_that_is_not_there_is_a_wrong_request(dpaccount, ta
     assert "install dpaccount[frames]" in err
 
 
+@deep
 @pytest.mark.parametrize(("form", "bound", "code"), [("dict", 18, 0), ("polars", 17, 1), ("pandas", 17, 1)])
 def test_the_sensitivity_of_a_query_of_a_table(dpaccount, tables, form, bound, code):
     ended, out, _ = dpaccount(
@@ -154,6 +158,7 @@ def test_the_sensitivity_of_a_query_of_a_table(dpaccount, tables, form, bound, c
     assert (found["left"] is None) is not bool(code)
 
 
+@deep
 @pytest.mark.parametrize(("name", "form"), [("cost", "pandas"), ("total", "dict"), ("total", "polars")])
 def test_a_counterexample_is_printed_as_a_test_that_fails(
     dpaccount, tables, tmp_path, monkeypatch, name, form
@@ -168,6 +173,7 @@ def test_a_counterexample_is_printed_as_a_test_that_fails(
         held[f"test_sensitivity_of_{name}"]()
 
 
+@deep
 def test_proofs_are_for_arrays(dpaccount, tables):
     code, _, err = dpaccount(
         "sensitivity", *tables("total", "dict"), "--norm", "l1", "--bound", "18", "--prove"
@@ -193,6 +199,7 @@ EFFORT = Effort(trials=400, seconds=60.0, seed=1)
 TERMS = {"rows": 4, "columns": {"cost": {"type": "number", "low": 0, "high": 0.5}}}
 
 
+@deep
 def test_the_fixtures_take_the_same_declaration(in_process, few):
     budget = Budget(Fraction(1, 20))
     assert pytest_plugin.query(cost, {**TERMS, "norm": "l1", "bound": 0.5}, EFFORT, budget)["worst"] >= 0.5
@@ -220,6 +227,7 @@ def copied(root, tmp_path):
     shutil.copy(root / "tests" / "planted" / "frame_functions.py", tmp_path)
 
 
+@deep
 def test_a_claim_about_a_table_is_certified_and_checked(root, tmp_path, dpaccount, in_process):
     copied(root, tmp_path)
     visits = [{"patient": "a", "age": 40, "city": city, "cost": 1} for city in ("north", "south")]
@@ -233,7 +241,7 @@ def test_a_claim_about_a_table_is_certified_and_checked(root, tmp_path, dpaccoun
     assert dpaccount("check", "certificates/visits-by-city/certificate.json")[0] == 3
 
 
-@pytest.mark.nightly
+@deep
 @pytest.mark.statistical  # three sound functions at level .001
 def test_the_documents_commands_end_as_they_say(root, tmp_path, dpaccount):
     copied(root, tmp_path)
@@ -259,7 +267,7 @@ PLANTED = (
 )
 
 
-@pytest.mark.nightly  # minutes each
+@deep  # minutes each
 @pytest.mark.statistical  # seeded; the sound one at level .05
 @pytest.mark.parametrize("name", [*PLANTED, "by_patient"])
 def test_planted_functions_of_tables_are_refuted(root, tmp_path, dpaccount, name):
@@ -272,6 +280,7 @@ def test_planted_functions_of_tables_are_refuted(root, tmp_path, dpaccount, name
     assert code == (name in PLANTED)
 
 
+@deep
 def test_results_are_named_by_their_keys_in_arrays_too(in_process, tmp_path, dpaccount):
     (tmp_path / "keyed.py").write_text(
         "def f(data, rng):\n    return {'mean': [0.0, float(data[0])], 'text': str(data[0])}\n"

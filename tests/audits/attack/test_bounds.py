@@ -21,6 +21,7 @@ from audits.attack.rules import (
     violation,
 )
 from benchmarks.audits import fit
+from tests.depth import deep
 from tests.looped import looped
 
 RISK = Fraction(1, 20)
@@ -30,6 +31,7 @@ WAYS = (-1.0, 0.0, 1.0)  #: scores of a mechanism of three results
 E = math.e
 
 
+@deep
 @pytest.mark.parametrize("peeks", [False, True])
 @pytest.mark.parametrize("delta", [Fraction(0), Fraction(1, 4)])
 def test_bets_on_rules_that_follow_the_runs_before_gain_nothing(delta, peeks):
@@ -72,6 +74,7 @@ def test_tails_are_those_of_two_binomials(v, r, n, s, delta_prime):
     assert exact <= tail_bound(v, r, n, s, delta_prime) <= exact * (1 + 1e-5) + 1e-12
 
 
+@deep(quick_every=6)
 @pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.0, 3.0])
 @pytest.mark.parametrize("delta_prime", [0.0, 0.01, 0.1])
 @pytest.mark.parametrize("wrong", [0.01, 0.1, 0.25])
@@ -98,6 +101,7 @@ def test_the_coin_reaches_most_of_the_truth():
     assert largest_rejected(0, 0, 100, 0.0, 0.05) == 0
 
 
+@deep
 @pytest.mark.statistical  # seeded
 def test_the_coin_guesses_on_both_sides_or_on_one():
     rng = np.random.default_rng(3)
@@ -117,6 +121,7 @@ def test_the_coin_guesses_on_both_sides_or_on_one():
 # ------------------------------------------------------------------ bets
 
 
+@deep
 @pytest.mark.statistical  # seeded; 400 tight streams at level .05: more than 38 falls have probability below 1e-4
 @pytest.mark.parametrize("delta", [Fraction(0), Fraction(1, 50)])
 def test_bets_fall_no_more_often_than_stated(delta):
@@ -132,6 +137,7 @@ def test_bets_fall_no_more_often_than_stated(delta):
     assert falls <= 38
 
 
+@deep
 @pytest.mark.statistical  # seeded; of 150 tight streams, each of which ends when it suits the attack best, 19 fall with 1e-4
 @pytest.mark.parametrize("delta", [Fraction(0), Fraction(1, 50)])
 def test_bets_on_both_sides_keep_their_error_whatever_ends_the_runs(delta):
@@ -200,6 +206,7 @@ def test_violations_are_told_from_their_absence():
     assert expected > 2.5
 
 
+@deep
 @pytest.mark.statistical  # seeded; a median of 15 runs, far below which no seed of 100 came
 def test_known_ratios_need_few_runs_to_choose_thresholds():
     """Gaussian, μ = 1, δ = 1e-5: ε = 4.377; 500 of 10,000 runs a side choose, and half of ε is certified."""
@@ -229,6 +236,7 @@ def test_known_ratios_weigh_every_run_on_both_sides():
 # ------------------------------------------------------------------ Gaussian
 
 
+@deep
 @pytest.mark.statistical  # seeded; 300 fits at level .05: more than 30 misses have probability below 1e-4
 def test_the_gaussian_fit_holds_where_its_assumption_does():
     rng = np.random.default_rng(4)

@@ -14,6 +14,7 @@ from audits.datasets.bases import Pair
 from audits.datasets.named_pairs import candidates
 from audits.sandbox.crew import Crew
 from audits.subjects.catalogue import TABLE, ListedFunction, described, entries
+from tests.depth import deep
 from tests.planted import broken_counts as counts
 from tests.planted import broken_noise as noise
 from tests.planted import broken_selection as selection
@@ -104,35 +105,35 @@ def test_names_are_unique_and_both_kinds_are_there():
     assert (len(BROKEN), len(SOUND)) == (29, 14)
 
 
-@pytest.mark.slow(one_in=6)
+@deep
 @pytest.mark.statistical  # seeded; a broken one is missed, if the code is right, with probability below .01
 @pytest.mark.parametrize("name", QUICK)
 def test_broken_ones_are_refuted_quickly(name):
     assert attacked(name, 6000, Fraction(1, 10**6))
 
 
-@pytest.mark.nightly
+@deep
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", BROKEN)
 def test_broken_ones_are_refuted_at_one_in_a_million(name):
     assert attacked(name, 60_000, Fraction(1, 10**6))
 
 
-@pytest.mark.nightly
+@deep
 @pytest.mark.statistical  # seeded; four attacks at level .001: false alarm at most .004
 def test_sound_ones_are_left_alone():
     for seed, name in enumerate(["alg2", "noisy-max", "geometric-count", "randomised-response"]):
         assert not attacked(name, 1000, Fraction(1, 1000), seed)
 
 
-@pytest.mark.nightly
+@deep
 @pytest.mark.statistical  # at most 73 of 1,000 at level .05: the binomial limit at 99.9 %
 def test_sound_ones_are_accused_no_more_often_than_stated():
     runs = [(name, seed) for seed in range(1000 // len(SOUND) + 1) for name in SOUND][:1000]
     assert sum(attacked(name, 300, Fraction(1, 20), seed) for name, seed in runs) <= 73
 
 
-@pytest.mark.slow
+@deep
 def test_catalogued_functions_are_listed_audited_and_certified(dpaccount, tmp_path):
     listed = {entry["name"]: entry for entry in json.loads(dpaccount("subjects", "--json")[1])}
     assert listed["fixed-seed"]["status"] == "broken"

@@ -12,6 +12,7 @@ from audits.attack.runs import Challenge
 from audits.sandbox.outcomes import aligned, of_error, of_value
 from audits.scores.causes import cause
 from audits.scores.learned_scores import best_score
+from tests.depth import deep
 
 CHALLENGE = Challenge(Fraction(1), Fraction(0), 4000, Fraction(1, 20), 1)
 RUNS = 200
@@ -60,6 +61,7 @@ def test_bits_are_named_where_nothing_else_shows_the_leak():
     assert caused(left, right) == "the lowest set bit of entry 0 differs"
 
 
+@deep
 @pytest.mark.parametrize("shift", [0.0, 0.5])
 def test_nothing_is_named_that_does_not_show_it_alone(shift):
     """A sum of many small shifts is no single entry's."""
@@ -67,6 +69,7 @@ def test_nothing_is_named_that_does_not_show_it_alone(shift):
     assert said is None or not said.startswith("entry")
 
 
+@deep
 @settings(max_examples=30)
 @given(st.integers(0, 40), st.integers(0, 2**32), st.integers(1, 4))
 def test_a_row_more_changes_no_draw_of_other_rows(rows, seed, steps):

@@ -15,6 +15,7 @@ from audits.datasets.bases import Pair
 from audits.one_run.audit import audit_canaries
 from audits.subjects.code import Code
 from audits.tradeoff import PointClaim
+from tests.depth import deep
 
 P = 1 - np.exp(-1.0)
 PAIR = Pair(np.zeros(20, dtype=int), np.array([1] + [0] * 19), "given")
@@ -61,7 +62,7 @@ def test_no_other_door(risk, first, second, points, once):
     assert share <= strong or share * Fraction(4, 5) + confirming <= share  # the confidence is kept
 
 
-@pytest.mark.slow
+@deep
 def test_fresh_runs_decide_where_the_first_are_in_doubt(in_process, monkeypatch):
     """Seen over seeds of a function that is a little worse than claimed: both endings, and both are said."""
     made = []
@@ -85,7 +86,7 @@ def test_fresh_runs_decide_where_the_first_are_in_doubt(in_process, monkeypatch)
     pytest.fail(f"only {endings}")
 
 
-@pytest.mark.nightly
+@deep
 @pytest.mark.statistical  # seeded: more than 4 of 1000 happen with probability .004 at 1/1000, 70 with .003 at .05
 def test_a_true_claim_is_refuted_once_in_a_thousand_audits(in_process):
     found = [audit(in_process, "noisy_count", seed) for seed in range(1000)]
@@ -95,7 +96,7 @@ def test_a_true_claim_is_refuted_once_in_a_thousand_audits(in_process):
     assert refuted + doubted <= 70
 
 
-@pytest.mark.nightly
+@deep
 @pytest.mark.statistical  # seeded: probability .003 if each is forced at .01
 @pytest.mark.parametrize("terms", [{}, {"for_certificate": True}, {"early": True}])
 def test_forced_confirmations_of_a_true_claim_fail(in_process, monkeypatch, terms):

@@ -11,11 +11,13 @@ from audits.attack.rules import Threshold, clopper_pearson, plan_threshold
 from audits.consistency import verdict as of_verdict
 from dpaccount import checker
 from dpaccount.checker import documents
+from tests.depth import deep
 from tests.looped import looped
 
 F = Fraction
 
 
+@deep
 @given(st.integers(1, 300), st.data())
 def test_every_bound_is_confirmed_by_the_checker(runs, data):
     hits, alarms = data.draw(st.integers(0, runs)), data.draw(st.integers(0, runs))

@@ -12,6 +12,7 @@ from audits.datasets.bases import Pair
 from audits.datasets.neighbours import candidates
 from audits.datasets.shape import Shape
 from audits.subjects.code import Code
+from tests.depth import deep
 
 RISK = Fraction(1, 5)  #: so large that fifty attacks can show a search that leaks into the counts
 ATTACKS = 30
@@ -41,8 +42,8 @@ def accused(in_process, function, relation, trials=600, cost=0.0, seconds=10**6)
     return count
 
 
-@pytest.mark.nightly
-@pytest.mark.slow(one_in=2)
+@deep
+@deep
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 def test_a_tight_function_is_accused_at_most_as_often_as_stated(in_process, relation):
     """Randomised response uses its whole budget, so every luck of the search would show."""
@@ -73,6 +74,7 @@ def timed(in_process, monkeypatch):
     return in_process
 
 
+@deep
 @pytest.mark.statistical
 def test_a_time_limit_that_cuts_some_results_rather_than_others_accuses_no_more_often(timed):
     """Two minutes, one or three seconds a run: what is cut depends on the results, the error does not."""
@@ -97,7 +99,7 @@ def last_leaks(data, rng):
     return round(float(data[-1] + rng.laplace()), 3)
 
 
-@pytest.mark.slow(one_in=2)
+@deep
 @pytest.mark.parametrize("function", ["leaks", "mean_leaks", "last_leaks"])
 @pytest.mark.parametrize(("seconds", "given"), [(60, True), (120, False)])
 def test_a_function_of_a_second_is_refuted_in_time(in_process, function, seconds, given):
@@ -117,6 +119,7 @@ def test_a_function_of_a_second_is_refuted_in_time(in_process, function, seconds
     assert missed <= 1
 
 
+@deep
 def test_runs_that_a_loaded_machine_cuts_are_not_held_against_the_attack(in_process, monkeypatch):
     """The machine slows down to half when certifying begins: bets refute with the runs that there are."""
     made = in_process._chunk

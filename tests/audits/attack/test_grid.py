@@ -3,7 +3,6 @@
 from fractions import Fraction
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +13,7 @@ from audits.datasets.bases import Pair
 from audits.sandbox.outcomes import of_value
 from audits.scores.grid import RoundingGrid
 from audits.subjects.code import Code
+from tests.depth import deep
 
 STEPS = 24
 
@@ -42,6 +42,7 @@ def attacked(in_process, name, trials=4000, seed=1):
     return attack(crew, [pair], plan, silent)
 
 
+@deep
 def test_low_bits_are_gone_on_the_grid_and_the_rest_of_the_noise_is_not(in_process):
     found = attacked(in_process, "raw")
     assert found.verdict(Fraction(1)) == "REFUTED"
@@ -50,16 +51,19 @@ def test_low_bits_are_gone_on_the_grid_and_the_rest_of_the_noise_is_not(in_proce
     assert 0.4 < found.on_grid.reached.epsilon_lower <= 1
 
 
+@deep
 def test_what_is_wrong_beside_low_bits_is_wrong_on_the_grid_too(in_process):
     found = attacked(in_process, "coarse")
     assert found.on_grid is not None
     assert found.on_grid.reached.epsilon_lower > 1
 
 
+@deep
 def test_nothing_is_said_of_a_grid_where_the_claim_stands_or_all_is_whole(in_process):
     assert attacked(in_process, "counted").on_grid is None  # the pair's first record is all it has: ε = 2
 
 
+@deep
 @given(st.lists(st.floats(allow_nan=True, allow_infinity=True), min_size=1, max_size=5), st.integers(-40, 40))
 def test_a_grid_is_a_grid(numbers, exponent):
     """Every finite number that is rounded is a multiple of the step, near it, and zeros have one sign."""
@@ -76,7 +80,7 @@ def test_a_grid_is_a_grid(numbers, exponent):
     assert kept.key() == before.key()
 
 
-@pytest.mark.slow
+@deep
 def test_the_verdict_on_the_grid_keeps_its_error(in_process):
     """Laplace noise that is sound but for its bits: at most as many of 60 accused on the grid as stated."""
     from scipy.stats import binom
@@ -88,7 +92,7 @@ def test_the_verdict_on_the_grid_keeps_its_error(in_process):
     assert wrong <= binom.ppf(0.999, 60, 0.05)
 
 
-@pytest.mark.nightly
+@deep
 def test_a_refuted_claim_says_how_it_stands_under_the_other_relation(in_process):
     asked = {"epsilon": 1, "shape": [6], "low": 0, "high": 1, "dtype": "int", "trials": 3000}
     found = audit(f"{__name__}:counted", **asked)

@@ -12,6 +12,7 @@ from audits.attack.output_scores import Sample, learn
 from audits.attack.rules import plan_guess, plan_threshold
 from audits.sandbox.outcomes import Outcome
 from audits.scores.learned_scores import best_score
+from tests.depth import deep
 
 RISK = Fraction(1, 20)
 
@@ -45,6 +46,7 @@ def samples(size, offset, seed):
     ]
 
 
+@deep
 @given(st.integers(-300, 307), st.integers(0, 2**32))
 def test_magnitudes_do_not_matter(exponent, seed):
     draws, found = samples(10.0**exponent, 0.0, seed)
@@ -54,6 +56,7 @@ def test_magnitudes_do_not_matter(exponent, seed):
     assert np.corrcoef(scores, draws[:, 0])[0, 1] > 0.99
 
 
+@deep
 @given(st.integers(-300, 308), st.integers(-300, 308), st.integers(0, 2**32))
 def test_nothing_is_an_error(exponent, offset, seed):
     """Rounding alone may be what varies, and sums may overflow: a finite score or none at all."""
@@ -64,6 +67,7 @@ def test_nothing_is_an_error(exponent, offset, seed):
         assert slope is None or np.isfinite(slope).all()
 
 
+@deep
 def test_a_shift_in_many_columns_is_scored_along_the_movement():
     # Gaussian noise on a grid in 900 columns, shifted by 1.5 in all together: no single column shows it
     rng = np.random.default_rng(1)
@@ -81,6 +85,7 @@ def test_a_shift_in_many_columns_is_scored_along_the_movement():
     assert "the direction" not in unlike.score.sentence()
 
 
+@deep
 @pytest.mark.parametrize(("known", "seed"), [(True, 2), (False, 5)])
 def test_means_of_the_entries_do_not_matter(known, seed):
     """Weights are learned in two folds: their errors times the mean moved scores past all thresholds."""
@@ -101,7 +106,7 @@ def shares(draw, moved, *, crossed, seeds=range(30, 36)):
         yield shown(*(on_grid(draw(rng, side)) for side in (0, 1)), moved, crossed=crossed)
 
 
-@pytest.mark.slow
+@deep
 def test_few_runs_teach_more_when_each_half_judges_what_the_other_taught():
     """The exponential mechanism: its best event is known from both halves, .6 of ε with it known."""
     laws = np.exp([[0.5] + [0.0] * 9, [0.0] + [0.5] * 9])
@@ -115,7 +120,7 @@ def test_few_runs_teach_more_when_each_half_judges_what_the_other_taught():
     assert both > max(0.3, one)
 
 
-@pytest.mark.slow
+@deep
 def test_many_columns_are_not_lucky_on_few_runs():
     """Five of 31 entries move by a fifth of Laplace noise: their clipped sum is the score, .77 of ε."""
     moved = np.where(np.arange(31) % 7 == 0, 1.0, 0.0)
@@ -137,12 +142,13 @@ def of_noise(seed):
     return best_score(*runs, judge, crossed=True).value
 
 
+@deep
 def test_columns_are_not_chosen_by_the_runs_that_judge_them():
     """Else twenty lucky columns of sixty seem to show .64 of ε; a mean of four is -.12 with deviation .03."""
     assert np.mean([of_noise(seed) for seed in range(4)]) < 0.05
 
 
-@pytest.mark.slow
+@deep
 def test_a_thousand_columns_hide_no_shift():
     """Gaussian noise, μ = .8 in random directions, 3,000 runs a side: ε at δ = 1e-5 is 3.41."""
     found = []
@@ -154,7 +160,7 @@ def test_a_thousand_columns_hide_no_shift():
     assert np.mean(found) > 1.3
 
 
-@pytest.mark.slow
+@deep
 def test_learned_bounds_exceed_the_truth_at_most_as_often_as_stated():
     """Ten-fold randomised response is tight, so every luck of learning would show; false alarms 1 in 1,000."""
     risk, repeats, wrong = Fraction(1, 5), 200, 0

@@ -27,6 +27,7 @@ from audits.sensitivity import search
 from audits.subjects.code import Code
 from dpaccount.errors import InputError
 from pytest_dpaccount import Budget, Effort
+from tests.depth import deep
 
 NOTHING = {  # what the first run does, as the error says it
     "raises": "raises ValueError: no data",
@@ -91,6 +92,7 @@ def query(dpaccount, name, *more):
 # ------------------------------------------------------------------ the table of strange functions
 
 
+@deep(quick_every=2)
 @pytest.mark.parametrize("name", NOTHING)
 def test_what_gives_nothing_on_every_run_is_a_wrong_request(dpaccount, claimed, name):
     for command in ("audit", "certify"):
@@ -104,6 +106,7 @@ def test_what_gives_nothing_on_every_run_is_a_wrong_request(dpaccount, claimed, 
     assert NOTHING[name] in one_error(err)
 
 
+@deep
 @pytest.mark.parametrize("name", ["number", "Other", "absent"])
 def test_what_is_no_function_is_a_wrong_request(dpaccount, claimed, root, tmp_path, monkeypatch, name):
     monkeypatch.undo()  # real processes: they tell what it is
@@ -118,7 +121,7 @@ def test_what_is_no_function_is_a_wrong_request(dpaccount, claimed, root, tmp_pa
     assert " is a " not in one_error(err) or "is a class without proof and play" in err
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("name", SOUND)
 def test_what_gives_something_is_measured(dpaccount, claimed, name):
     code, out, _ = dpaccount("audit", "--claim", claimed(name), "--json")
@@ -135,6 +138,7 @@ def test_what_gives_something_is_measured(dpaccount, claimed, name):
     assert (code, json.loads(out[out.index("{") :])["refuted"]) == (0, False)
 
 
+@deep
 def test_what_gives_no_answer_is_not_attacked(dpaccount, claimed):
     code, out, _ = dpaccount("audit", "--claim", claimed("hangs"), "--json")
     assert (code, json.loads(out)["verdict"]) == (3, "NOT ATTACKED")
@@ -146,6 +150,7 @@ def test_what_gives_no_answer_is_not_attacked(dpaccount, claimed):
     assert "no answer" in err
 
 
+@deep
 def test_runs_that_fail_now_and_then_are_counted(dpaccount, claimed):
     _, out, _ = dpaccount("audit", "--claim", claimed("raises_on_half"), "--json")
     findings = json.loads(out)["witness"]["findings"]
@@ -183,6 +188,7 @@ def planted(root, monkeypatch, in_process):
     return importlib.import_module("idle_functions")
 
 
+@deep
 @pytest.mark.parametrize("name", [*NOTHING, "number", "Other"])
 def test_a_test_of_what_gives_nothing_is_an_error(planted, monkeypatch, name):
     budget, function = Budget(Fraction(1, 20)), getattr(planted, name)
@@ -198,6 +204,7 @@ def test_a_test_of_what_gives_nothing_is_an_error(planted, monkeypatch, name):
     assert budget.spent == 0
 
 
+@deep
 def test_a_test_of_too_few_runs_fails_and_spends_nothing(planted):
     budget = Budget(Fraction(1, 20))
     first = budget.share()
@@ -213,6 +220,7 @@ def test_a_test_of_too_few_runs_fails_and_spends_nothing(planted):
     assert (budget.claims, budget.spent) == (1, Fraction(1, 1000))
 
 
+@deep
 def test_a_test_that_passes_says_how_many_runs_fail(planted):
     budget = Budget(Fraction(1, 20))
     assert (
@@ -227,6 +235,7 @@ def test_a_test_that_passes_says_how_many_runs_fail(planted):
 PLAN = Challenge(Fraction(1), Fraction(0), 20_000, Fraction(1, 20), 1)
 
 
+@deep
 @given(most=st.integers(0, 200_000), trials=st.integers(10, 10**6), pairs=st.sampled_from([1, 2, 800]))
 def test_a_budget_fits_and_keeps_half_for_what_counts(most, trials, pairs):
     plan = replace(PLAN, trials=trials)
@@ -256,6 +265,7 @@ SHAPE = Shape(5, None, (0.0,), (1.0,), integer=False, relation="replace-one")
 GIVEN = [Pair(np.zeros(5), np.array([1.0, 0, 0, 0, 0]), "given")]
 
 
+@deep
 @pytest.mark.parametrize("for_certificate", [False, True], ids=["coin", "counts"])
 @pytest.mark.parametrize(
     ("cost", "pairs"), [(1.0, GIVEN), (0.25, GIVEN), (0.25, None), (0.05, None)], ids=str
@@ -268,6 +278,7 @@ def test_data_in_the_clear_are_refuted_however_slow(in_process, root, cost, pair
     assert found.cut in found.findings
 
 
+@deep
 def test_wide_results_are_compared_on_fewer_runs_and_that_is_said(in_process, root, monkeypatch):
     """Where memory holds results of five numbers of 50 runs a side, 50 train: a cut like that of time."""
     whole = few_runs(in_process, root, "leaks", 0.0, 1, GIVEN, trials=600)
@@ -292,6 +303,7 @@ def test_wide_results_are_compared_on_fewer_runs_and_that_is_said(in_process, ro
     assert thinned.verdict(Fraction(1)) == "REFUTED"
 
 
+@deep(quick_every=2)
 @pytest.mark.parametrize("cost", [50.0, 14.0, 5.0, 2.0, 1.0, 0.25])
 @pytest.mark.parametrize("pairs", [GIVEN, None], ids=["given", "search"])
 def test_nothing_slow_is_passed_unless_it_could_have_been_refuted(in_process, root, cost, pairs):
@@ -306,7 +318,7 @@ def test_nothing_slow_is_passed_unless_it_could_have_been_refuted(in_process, ro
         assert found.runs > 0
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("early", [False, True])
 def test_a_slow_clock_changes_what_an_attack_shows_only_where_that_is_said(in_process, root, early):
     """From runs that take no time to runs that take 30 ms: the same result, or it is cut by time."""
@@ -318,7 +330,7 @@ def test_a_slow_clock_changes_what_an_attack_shows_only_where_that_is_said(in_pr
     assert found[2].cut.startswith("cut by time")
 
 
-@pytest.mark.slow
+@deep
 def test_a_search_that_time_cuts_says_so(in_process, root, monkeypatch):
     """Runs are slow only after the first ones, by which the search is planned."""
 
@@ -333,7 +345,7 @@ def test_a_search_that_time_cuts_says_so(in_process, root, monkeypatch):
 @pytest.mark.parametrize("early", [False, True])
 @pytest.mark.parametrize("for_certificate", [False, True])
 @pytest.mark.parametrize("made", [0, 1, 50, 100, 1999])
-@pytest.mark.slow
+@deep
 def test_time_that_ends_while_certifying_shows_less(
     in_process, root, monkeypatch, made, for_certificate, early
 ):
@@ -361,6 +373,7 @@ def test_time_that_ends_while_certifying_shows_less(
     assert found.verdict(Fraction(2)) == ("REFUTED" if made == 1999 else "NOT ATTACKED")
 
 
+@deep
 def test_the_command_line_limits_time(dpaccount, claimed, in_process):
     in_process.cost = 0.25
     words = ["audit", "--claim", claimed("leaks"), "--json", "--seconds"]
@@ -373,6 +386,7 @@ def test_the_command_line_limits_time(dpaccount, claimed, in_process):
         assert dpaccount(*words, bad)[0] == 2
 
 
+@deep
 @pytest.mark.parametrize("epsilon", ["0.5", 1, 4, 7, 12])
 @pytest.mark.parametrize("trials", [10, 60, 600])
 def test_exit_0_means_that_more_could_have_been_shown(dpaccount, claimed, epsilon, trials):
@@ -382,12 +396,14 @@ def test_exit_0_means_that_more_could_have_been_shown(dpaccount, claimed, epsilo
     assert (code == 0) == (answer["trials"] > 0 and answer["epsilon_power"] > float(epsilon))
 
 
+@deep
 @pytest.mark.parametrize(("trials", "shown"), [(100, "2.6"), (400, "4.0")])  # docs/auditing.md
 def test_the_guide_says_what_few_runs_can_show(dpaccount, claimed, trials, shown):
     answer = json.loads(dpaccount("audit", "--claim", claimed("leaks", 9, trials), "--json")[1])
     assert f"{answer['epsilon_power']:.1f}" == shown
 
 
+@deep
 def test_a_certificate_says_that_its_runs_were_too_few(dpaccount, claimed):
     code, out, _ = dpaccount("certify", claimed("leaks", epsilon=9), "--json")
     reason = json.loads(out)["proved"]["reason"]
@@ -402,6 +418,7 @@ def test_a_certificate_says_that_its_runs_were_too_few(dpaccount, claimed):
 RULES = [Threshold(0.5, "left"), Threshold(0.5, "right"), Guess(0.5, -0.5)]
 
 
+@deep
 @given(
     data=st.data(),
     rule=st.sampled_from(RULES),

@@ -14,6 +14,7 @@ from audits.datasets.named_pairs import walk
 from audits.datasets.neighbours import candidates
 from audits.datasets.shape import Shape
 from audits.subjects.code import Code
+from tests.depth import deep
 from tests.looped import looped
 
 P = 1 - np.exp(-1.0)
@@ -29,6 +30,7 @@ def test_a_pair_has_every_number_of_rows(rows, size):
     assert any(size in (len(pair.left), len(pair.right)) for pair in pairs), size
 
 
+@deep
 @looped(("rows", "count"), [(20, count) for count in range(20)] + [(300, 255), (300, 256), (1100, 1023)])
 def test_a_pair_has_every_number_of_high_rows(rows, count):
     for relation in ("replace-one", "add-remove"):
@@ -37,6 +39,7 @@ def test_a_pair_has_every_number_of_high_rows(rows, count):
         assert [count, count + 1] in sums, (count, relation)
 
 
+@deep
 @looped("order", ["first", "last"])
 def test_a_person_holds_what_others_hold(order):
     """Distinct values, each counted for who has it first, or last, then one for each person."""
@@ -73,6 +76,7 @@ def sentinel(data, rng):
     return exact if noisy == -1 else noisy
 
 
+@deep
 def test_a_walk_shows_the_rare_kinds_of_movement(in_process):
     shape = of_rows(20, "replace-one", 20453.0)
     crew = in_process(Code(f"{__name__}:leap", ()), seconds=10**6)
@@ -92,8 +96,8 @@ def _silence():
     return Silence()
 
 
-@pytest.mark.nightly
-@pytest.mark.slow(one_in=2)
+@deep
+@deep
 @pytest.mark.statistical  # seeded: each is missed with probability below .05
 @pytest.mark.parametrize(("name", "high"), [("leap", 20453.0), ("sentinel", 3.0)])
 def test_rare_kinds_are_refuted(in_process, name, high):

@@ -14,6 +14,7 @@ from mechanisms.noisy_statistics import planned
 from mechanisms.statistics.statistic import Statistic
 from mechanisms.table.bind_columns import Promise
 from mechanisms.table.columns import Column
+from tests.depth import deep
 
 CODE, AGE = Column("code", "text", length=6), Column("age", "integer", Fraction(0), Fraction(9))
 EVERY = (Statistic("n", "count", by=(CODE,)), Statistic("m", "mean", AGE), Statistic("q", "median", AGE))
@@ -31,6 +32,7 @@ def attacked(seed):
     return found.results[0][1].hits + found.results[0][1].alarms
 
 
+@deep
 def test_runs_that_teach_a_score_are_not_those_that_choose_its_event(monkeypatch):
     """By the runs that `learn` gets: of a score that is no map, others than are counted."""
     taught, learn = [], white_box.learn

@@ -9,6 +9,7 @@ import pytest
 from benchmarks import libraries
 from benchmarks.unseen import found, mechanisms
 from benchmarks.wrapped import unseen_set
+from tests.depth import deep
 from tests.looped import looped
 
 SET = mechanisms()
@@ -31,7 +32,7 @@ def test_the_set_is_large_and_each_of_it_runs():
     assert [name for name, times in failed.items() if times] in ([], ["fails_now_and_then"])
 
 
-@pytest.mark.nightly
+@deep
 @pytest.mark.statistical  # more than 5 of 22 accused at level .05: probability 4e-4
 def test_nine_of_ten_are_found_and_hardly_a_sound_one_accused():
     refuted = {each.name: found(each, 50_000)[0] > 1 for each in SET}

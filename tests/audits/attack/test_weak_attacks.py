@@ -13,6 +13,7 @@ from audits.certificate.document import untested
 from audits.datasets.bases import Pair
 from audits.sandbox.crew import Crew
 from audits.subjects.code import Code
+from tests.depth import deep
 from tests.looped import looped
 
 
@@ -32,7 +33,7 @@ def test_no_attack_says_nothing():
     assert untested(None) == []
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("claimed", ["3.75", "4"])
 def test_who_publishes_everything_is_never_not_refuted(claimed, tmp_path):
     """With few runs: what total leakage would show is the power, also of a guess at one side alone."""

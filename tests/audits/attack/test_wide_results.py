@@ -23,6 +23,7 @@ from audits.scores.sketch import DIRECTION, FEATURES, KEPT_ENTRIES, SHARED, WIDE
 from audits.subjects.code import Code
 from tests.audits.attack.test_linear_scores import shown
 from tests.conftest import ROOT
+from tests.depth import deep
 
 WIDE_MODULE = """
 import numpy as np
@@ -157,7 +158,7 @@ def test_medians_of_large_numbers_are_used():
     assert np.mean(held) - np.mean(out) > 2 * np.std(held)
 
 
-@pytest.mark.nightly
+@deep
 def test_no_mechanism_shows_more_than_its_epsilon():
     """Bounds at risk .05 from 20 sound mechanisms: at most 5 are wrong, but with probability 4e-4."""
     wrong, width = 0, 60
@@ -177,6 +178,7 @@ def test_no_mechanism_shows_more_than_its_epsilon():
     assert wrong <= 5
 
 
+@deep
 @pytest.mark.parametrize("name", ["sound", "a_tenth", "missing_at_one", "noise_of_one_side"])
 def test_broken_functions_with_wide_results_are_refuted(tmp_path, name):
     found = attacked(tmp_path, name, 3000 if name == "noise_of_one_side" else 900)
@@ -229,11 +231,13 @@ def test_a_search_leaves_time_to_attack():
     assert crew.left > 10
 
 
+@deep
 def test_reduced_results_are_named_where_the_first_runs_had_none(tmp_path):
     """Seed 3 gives a narrow result in all runs before the search, so there is no survey."""
     assert "reduced to 46 features" in attacked(tmp_path, "seldom_wide", 700).cut
 
 
+@deep
 def test_processes_and_kept_runs_do_not_change_the_answer(tmp_path):
     alone = attacked(tmp_path, "sound", 700)
     assert attacked(tmp_path, "sound", 700, jobs=2).reached == alone.reached
@@ -255,7 +259,7 @@ print(json.dumps([found.verdict(Fraction(4)) == "REFUTED", found.reached.epsilon
 """
 
 
-@pytest.mark.nightly
+@deep
 @pytest.mark.parametrize("name", ["sound", "missing_at_one"])
 def test_a_million_numbers(tmp_path, name):
     """In a process of its own: its most memory (kilobytes; `ru_maxrss` begins with the parent's) is the audit's."""

@@ -21,6 +21,7 @@ from dpaccount import checker
 from dpaccount.errors import InputError
 from dpaccount.exact import printed
 from dpaccount.ledger.ledger import Ledger, init
+from tests.depth import deep
 from tests.mechanisms.catalogued import mechanisms
 
 CLAIM = """
@@ -77,6 +78,7 @@ def edited(document, place, value):
     return other
 
 
+@deep
 @pytest.mark.parametrize(
     ("key", "value", "said"),
     [
@@ -98,6 +100,7 @@ def test_what_the_proof_lacks_for_the_claim_is_named(document, key, value, said)
     assert said[1:] in markdown(short)
 
 
+@deep
 def test_it_certifies_the_radius_and_says_what_a_replaced_row_costs(document):
     assert document["verdict"] == "CERTIFIED"
     assert consistency.judged(json.dumps(document).encode())
@@ -131,6 +134,7 @@ def without(document, name):
     return {k: v for k, v in document["proved"].items() if k != name}
 
 
+@deep
 def test_what_is_said_of_a_replaced_row_is_checked(document):
     beside = ("proved", "replace_one")
     cheaper = {"lower": None, "upper": said(document)["epsilon"]["upper"] / 2}
@@ -152,6 +156,7 @@ def with_hazards(document):
     return {**document, "hazards": [*consistency.hazards_of(document), *few]}
 
 
+@deep
 def test_another_noise_or_more_assumptions_beside_are_refused(document):
     from fractions import Fraction
 
@@ -167,6 +172,7 @@ def test_another_noise_or_more_assumptions_beside_are_refused(document):
         assert "draws its noise" in why or "assumes more" in why
 
 
+@deep
 def test_the_radius_is_part_of_the_promise(document):
     for radius in (1, 0.25):
         other = edited(document, ("guarantee", "radius"), radius)
@@ -261,7 +267,7 @@ def test_rows_that_come_and_go_are_not_taken_for_rows_that_move(tmp_path):
 MAPPED = {"fixed-map", "row-sketch"} & {entry.name for entry in mechanisms()}
 
 
-@pytest.mark.slow(one_in=3)
+@deep
 @pytest.mark.parametrize("use", ["gaussian-rows", *sorted(MAPPED)])
 def test_rows_of_a_large_ball_are_certified_though_nothing_is_proved_of_a_replaced_one(
     tmp_path, monkeypatch, use

@@ -26,6 +26,7 @@ from dpaccount.schemas.certificate import DescribedSubject
 from mechanisms.count import Count
 from mechanisms.subject import View
 from mechanisms.table.user_level import named
+from tests.depth import deep
 
 CLASSES = [each for each in catalogue.entries() if noise_of(each.made_by)]
 #: mechanisms with Gaussian noise, which is never pure
@@ -100,20 +101,21 @@ EPSILONS = st.fractions(Fraction(1, 10), 4, max_denominator=1000)
 DELTAS = st.sampled_from([Fraction(1, 10**6), Fraction(1, 1000)])
 
 
+@deep
 @settings(max_examples=12, deadline=None)
 @given(st.sampled_from(ACCURATE), EPSILONS, DELTAS, st.booleans())
 def test_the_proved_epsilon_is_at_most_the_asked_one_and_no_less_noise_meets_it(use, epsilon, delta, own):
     check_least(use, epsilon, delta, own)
 
 
-@pytest.mark.nightly
+@deep
 @settings(max_examples=60, deadline=None)
 @given(st.sampled_from([each.name for each in CLASSES]), EPSILONS, DELTAS, st.booleans())
 def test_so_it_is_of_every_class(use, epsilon, delta, own):
     check_least(use, epsilon, delta, own)
 
 
-@pytest.mark.slow
+@deep
 def test_every_class_with_noise_takes_an_epsilon():
     by_layer = Counter(each.layer for each in CLASSES)
     assert (by_layer["mechanisms"], by_layer["bandits"] in (0, 2)) == (30, True)
@@ -125,7 +127,7 @@ def test_every_class_with_noise_takes_an_epsilon():
 OTHERS = [each.name for each in catalogue.entries() if not noise_of(each.made_by)]
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("epsilon", [Fraction(37, 100), Fraction(2)])
 def test_no_claim_of_the_catalogue_has_a_default_noise(epsilon):
     """What says no noise is proved at the guarantee and hardly below; the last test is of the others."""
@@ -139,7 +141,7 @@ def test_a_claim_keeps_the_epsilon_of_its_own_that_it_says():
     assert (kept.epsilon, subject_of(claim("randomised-response", 2, 0)).epsilon) == (Fraction(1, 2), 2)
 
 
-@pytest.mark.nightly
+@deep
 @settings(max_examples=8, deadline=None)
 @given(
     st.sampled_from([use for use in ACCURATE if use != "clipped-mean"]),
@@ -172,7 +174,7 @@ def test_a_mean_whose_intervals_may_end_at_a_bound_takes_an_accuracy(accuracy):
         assert (interval["high"][0] - interval["low"][0]) / 2 <= accuracy
 
 
-@pytest.mark.nightly
+@deep
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 def test_noise_on_a_table_follows_for_persons_of_several_rows(relation):
     delta = Fraction(1, 10**6)
@@ -225,7 +227,7 @@ def test_the_noise_of_a_class_of_ones_own_does_not_follow_from_the_claim():
         subject_made(claim("x:y", 1, 0, TABLE, column="seen", epsilon=1), OwnCount)
 
 
-@pytest.mark.slow
+@deep
 def test_a_certificate_has_what_was_asked_and_the_noise(tmp_path, dpaccount):
     (tmp_path / "c.toml").write_text(
         'schema = "dpaccount/claim/1"\nname = "c"\n[guarantee]\nmodel = "central"\nunit = "one row"\n'

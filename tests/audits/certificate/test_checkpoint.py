@@ -15,6 +15,7 @@ from dpaccount.ledger.journal import verify as verifying
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.plan.events import Plan, Pure, Relation
+from tests.depth import deep
 
 from .test_sign import keys
 
@@ -57,6 +58,7 @@ def test_another_history_does_not_stand_on_it(url, tmp_path):
     assert verify(url, head=noted(file, public)["head"]) == wrong
 
 
+@deep
 def test_rows_of_another_history_that_were_put_back_do_not_hold_a_head(url, tmp_path):
     """Signed charges are rolled back and others made, then the signed rows laid over them: no link leads there."""
     private, _ = keys(tmp_path, "one")

@@ -18,6 +18,7 @@ from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
 from mechanisms.laplace_sum import LaplaceSum
 from mechanisms.subject import Domain, View
+from tests.depth import deep
 from tests.looped import looped
 
 CLAIM = """
@@ -80,7 +81,7 @@ class ChecksTheForm(LaplaceSum):
         return View(public={**super().play(data, noise, coins).public, "formed": np.array([formed])})
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("tried", [True, False])
 def test_what_only_an_example_has_is_found_on_it_alone(tried):
     subject = ChecksTheForm(low=Fraction(0), high=Fraction(1), tables=tried)
@@ -142,7 +143,7 @@ def test_a_file_of_a_private_folder_is_no_example(tmp_path):
         tables(path)
 
 
-@pytest.mark.slow
+@deep
 def test_a_certificate_says_that_examples_were_tried(dpaccount, tmp_path):
     path = folder_of(tmp_path)
     path.write_text(CLAIM.replace('file = "t.csv"\nledger = "sqlite:///t.db"\n', ""))
@@ -155,6 +156,7 @@ def test_a_certificate_says_that_examples_were_tried(dpaccount, tmp_path):
     assert dpaccount("check", tmp_path / "certificates" / "sums" / "certificate.json")[0] == 0
 
 
+@deep
 def test_a_plain_function_takes_no_examples(dpaccount, tmp_path):
     (tmp_path / "plain.py").write_text("def f(data, rng):\n    return rng.random()\n")
     (tmp_path / "made.csv").write_text("x\n1\n")

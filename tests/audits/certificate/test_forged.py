@@ -25,6 +25,7 @@ from dpaccount.checker import conversions
 from dpaccount.ledger.ledger import init
 from tests.audits.certificate.test_tables import claim_on, table
 from tests.conftest import ROOT
+from tests.depth import deep
 from tests.dpaccount.checker.test_forgeries import accepted, memory, same, wrong
 
 #: Members that one document says once, by their paths, and why each is free.
@@ -256,7 +257,7 @@ def remembered(monkeypatch):
         monkeypatch.setattr(module, name, memory(getattr(module, name)))
 
 
-@pytest.mark.nightly
+@deep
 @pytest.mark.parametrize("name", ["persons", "rows", "simple"])
 def test_every_member_is_compared_or_free(documents, name):
     is_compared_or_free(documents, name)
@@ -368,7 +369,7 @@ KINDS = {
 }
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_contradicts_itself_is_refused(documents, kind):
     document, (edits, reason) = documents["persons"], KINDS[kind]
@@ -379,7 +380,7 @@ def test_what_contradicts_itself_is_refused(documents, kind):
         consistency.judged(json.dumps(fitting(new, document)).encode())
 
 
-@pytest.mark.slow
+@deep
 def test_bounds_are_those_of_the_proof(documents):
     """A column that reaches to 1e14, or parameters that say so, where the proof clips rows at 1/2."""
     document = documents["rows"]

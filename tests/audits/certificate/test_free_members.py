@@ -13,6 +13,7 @@ import pytest
 from audits import consistency
 from dpaccount.checker import Rejected
 from dpaccount.ledger.ledger import init
+from tests.depth import deep
 from tests.dpaccount.checker import made as sides
 from tests.dpaccount.checker.test_forgeries import accepted, forged, wrong
 
@@ -122,9 +123,8 @@ def alike(one, other):
         return one == other
 
 
-@pytest.mark.parametrize(
-    "make", [samples, *(pytest.param(m, marks=pytest.mark.slow) for m in (released, study))]
-)
+@deep
+@pytest.mark.parametrize("make", [samples, *(pytest.param(m, marks=deep) for m in (released, study))])
 def test_every_member_is_bound_or_listed_as_free(dpaccount, tmp_path, root, make):
     is_bound_or_free(dpaccount, tmp_path, root, make)
 
@@ -175,7 +175,8 @@ CONTRADICTIONS = {
 }
 
 
-@pytest.mark.parametrize("make", [samples, *(pytest.param(m, marks=pytest.mark.slow) for m in (released,))])
+@deep
+@pytest.mark.parametrize("make", [samples, *(pytest.param(m, marks=deep) for m in (released,))])
 def test_members_that_contradict_each_other_are_refused(dpaccount, tmp_path, root, make):
     document = json.loads(make(dpaccount, tmp_path, root).read_text())
     for path, value, why in CONTRADICTIONS[make]:

@@ -21,11 +21,12 @@ from dpaccount.ledger.ledger import Ledger
 from dpaccount.noise import process
 from tests.audits.certificate import test_release as made
 from tests.audits.certificate.test_release import Ages, charges, people, prepared, run, url, written
+from tests.depth import deep
 
 few_examples = made.few_examples
 
 
-@pytest.mark.slow
+@deep
 def test_an_upgrade_prints_the_release_that_was_kept_and_says_so(tmp_path, monkeypatch):
     claim = written(tmp_path)
     first = run(claim)
@@ -39,7 +40,7 @@ def test_an_upgrade_prints_the_release_that_was_kept_and_says_so(tmp_path, monke
     assert (charges(tmp_path), run(claim).certificate) == (2, new.certificate)
 
 
-@pytest.mark.slow
+@deep
 def test_a_release_of_an_earlier_version_is_found_although_its_key_named_the_code(tmp_path, monkeypatch):
     claim = written(tmp_path)
     monkeypatch.setattr(release, "key_of", lambda claim, digest: "a digest with the code")
@@ -129,7 +130,7 @@ def end(how):
     }[how]("secret")
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("ending", ["memory", "exit", "interrupt", "base", "error", "alarm"])
 @pytest.mark.parametrize("made_by", [Undrawn, Drawn])
 def test_whatever_ends_a_run_after_its_charge_says_what_was_spent(tmp_path, made_by, ending):
@@ -144,7 +145,7 @@ def test_whatever_ends_a_run_after_its_charge_says_what_was_spent(tmp_path, made
     assert (charges(tmp_path), verify(url(tmp_path))["valid"]) == (1, True)
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("kept", [False, True])
 def test_a_full_disk_after_the_draw_says_what_was_spent(tmp_path, monkeypatch, kept):
     keep = Ledger.keep_release
@@ -170,7 +171,7 @@ from mechanisms.subject import Domain, View, shown_to_all
 """
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("how", ["kill", "exit", "hang"])
 def test_a_class_whose_process_dies_on_the_real_table_is_not_only_unproven(tmp_path, monkeypatch, how):
     """Nothing of ours runs in that process any more: the ledger says what it charged."""
@@ -198,7 +199,7 @@ def test_a_class_whose_process_dies_on_the_real_table_is_not_only_unproven(tmp_p
 # ------------------------------------------------------------------ another machine
 
 
-@pytest.mark.slow
+@deep
 def test_a_run_that_ended_on_another_machine_does_not_wait_for_ever(tmp_path, monkeypatch):
     claim = written(tmp_path)
     due = prepared(claim)
@@ -246,7 +247,7 @@ def test_no_password_of_a_url_is_written(user):
             assert _without_secrets(f"{there}user:se@host/db?ledger=x") == "***"
 
 
-@pytest.mark.slow
+@deep
 def test_code_that_changes_the_working_directory_still_finds_its_ledger(tmp_path, monkeypatch):
     """It does when it is imported and when it runs; claim, data and ledger have relative names."""
     (tmp_path / "elsewhere").mkdir()

@@ -19,6 +19,7 @@ from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.plan.plan_file import read_plan
 from tests.audits.certificate.test_tables import claim_on, table
 from tests.conftest import ROOT
+from tests.depth import deep
 
 NAMES = {entry.name for entry in entries()}
 
@@ -56,6 +57,7 @@ def in_order(path, seed):
     return claim_at(Place(new, str(path), toml=True), path)
 
 
+@deep
 @pytest.mark.parametrize("path", CLAIMS, ids=lambda path: path.stem)
 def test_a_claim_is_the_same_in_every_order(path):
     first, *others = (in_order(path, seed) for seed in (None, *range(6)))
@@ -69,8 +71,8 @@ def test_a_claim_is_the_same_in_every_order(path):
             assert (one.names, one.default, one.labels) == (two.names, two.default, two.labels)
 
 
-@pytest.mark.nightly
-@pytest.mark.slow(one_in=2)
+@deep
+@deep
 @pytest.mark.parametrize(
     ("use", "read"), [("histogram", 'column = "city"'), ("gaussian-sum", 'columns = ["y", "x"]\nby = "city"')]
 )

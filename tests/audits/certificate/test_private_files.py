@@ -7,6 +7,7 @@ import pytest
 
 from audits.certificate import files
 from dpaccount.errors import InputError
+from tests.depth import deep
 
 
 @pytest.mark.parametrize(("release", "mode"), [(None, 0o644), ({"report": {"value": 1.5}}, 0o600)])
@@ -60,6 +61,7 @@ def test_a_certificate_without_a_release_replaces_none_that_has_one(tmp_path, pl
     assert (tmp_path / "a.csv").exists()
 
 
+@deep
 def test_figures_of_a_release_are_its_owners(tmp_path):
     files.write_release({"release": {"value": 1.5}, "labels": {}, "accuracy": {}}, tmp_path)
     written = list(tmp_path.iterdir())

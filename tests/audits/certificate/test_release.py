@@ -36,6 +36,7 @@ from dpaccount.noise.proved import Proved
 from dpaccount.proof import ADD_REMOVE, REPLACE_ONE, assume_clipped, laplace, linear
 from dpaccount.schemas.certificate import DescribedSubject
 from mechanisms.subject import Domain, View, shown_to_all
+from tests.depth import deep
 from tests.documents import wrong
 
 
@@ -137,7 +138,7 @@ def charges(folder):
 # ------------------------------------------------------------------ what a release holds
 
 
-@pytest.mark.slow
+@deep
 def test_a_release_holds_the_digests_of_data_and_code_and_the_ledgers_head(tmp_path):
     claim = written(tmp_path)
     before = Ledger.open(url(tmp_path)).show()["head"]
@@ -171,7 +172,7 @@ def test_a_release_holds_the_digests_of_data_and_code_and_the_ledgers_head(tmp_p
     assert charges(tmp_path) == 1
 
 
-@pytest.mark.slow
+@deep
 def test_a_release_is_charged_in_the_scope_that_the_claim_names(tmp_path):
     claim = written(tmp_path, public='scope = "team/ada"')
     with pytest.raises(InputError, match="there is no scope team/ada; make it with `dpaccount ledger scope`"):
@@ -189,6 +190,7 @@ def test_a_release_is_charged_in_the_scope_that_the_claim_names(tmp_path):
         assert [one["spent"] for one in ledger.show()["scopes"]] == [ledger.show()["spent"]] * 2
 
 
+@deep
 @pytest.mark.parametrize("scope", ["3", "[]", '""', '"Team A"'])
 def test_a_wrong_scope_is_one_sentence(tmp_path, scope):
     with pytest.raises(InputError) as refused:
@@ -202,7 +204,7 @@ def _entries(ledger):
         return list(rows.entries())
 
 
-@pytest.mark.slow
+@deep
 def test_again_makes_a_new_charged_release_and_the_latest_is_printed(tmp_path):
     claim = written(tmp_path)
     first, second = run(claim), run(claim, again=True)
@@ -212,7 +214,7 @@ def test_again_makes_a_new_charged_release_and_the_latest_is_printed(tmp_path):
     assert charges(tmp_path) == 2
 
 
-@pytest.mark.slow
+@deep
 def test_an_evaluation_reads_public_data_only_and_its_failure_loses_nothing(tmp_path):
     @dataclass(frozen=True)
     class Fails(Ages):
@@ -231,6 +233,7 @@ def test_an_evaluation_reads_public_data_only_and_its_failure_loses_nothing(tmp_
 # ------------------------------------------------------------------ the data
 
 
+@deep
 @pytest.mark.parametrize("number", [0, 4, 6, 400])
 def test_another_number_of_rows_is_refused_without_it(tmp_path, number):
     """What `read` returns may lack rows for what is in them: their number is not said."""
@@ -241,7 +244,7 @@ def test_another_number_of_rows_is_refused_without_it(tmp_path, number):
     assert charges(tmp_path) == 0
 
 
-@pytest.mark.slow
+@deep
 def test_under_add_remove_any_number_up_to_the_limit_is_read(tmp_path):
     for number in (0, 1, 5):
         assert len(prepared(written(tmp_path, ["30"] * number, relation=ADD_REMOVE)).data) == number
@@ -254,7 +257,7 @@ def prepared(claim, made_by=Ages):
     return release.read(release.identify(claim, subject), subject)
 
 
-@pytest.mark.slow
+@deep
 def test_values_out_of_range_are_clamped_and_not_refused(tmp_path):
     claim = written(tmp_path, ["193", "-7", "nan", "inf", "x"])
     assert prepared(claim).data.tolist() == [[100.0], [0.0], [0.0], [100.0], [0.0]]
@@ -268,7 +271,7 @@ CELL = st.one_of(
 )
 
 
-@pytest.mark.slow
+@deep
 @settings(max_examples=12)
 @given(
     cells=st.lists(CELL, min_size=3, max_size=7),
@@ -291,6 +294,7 @@ def test_a_refusal_is_a_function_of_public_facts_only(tmp_path_factory, cells, o
     assert said(cells) == said([other, *cells[1:]]) == said([*cells[:-1], other])
 
 
+@deep
 def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path):
     @dataclass(frozen=True)
     class Meanwhile(Ages):
@@ -411,6 +415,7 @@ def made_from(claim, made_by):
     return release.make(release.find_run(due, again=False), proved, certificate)[0]
 
 
+@deep
 def test_what_the_checker_would_refuse_is_not_charged(tmp_path):
     with pytest.raises(
         InputError, match=r"checker would refuse it .*subject\.code is of this test.*nothing is charged"
@@ -419,7 +424,7 @@ def test_what_the_checker_would_refuse_is_not_charged(tmp_path):
     assert charges(tmp_path) == 0
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("made_by", CARELESS, ids=lambda made_by: made_by.__name__)
 def test_careless_subjects_are_one_line_before_anything_is_charged(tmp_path, made_by):
     claim = written(tmp_path, ["31", "12", "secret", "", "99"])
@@ -456,12 +461,13 @@ class KeepsInTheModule(Ages):
         return {"module": len(SEEN), "class": len(self.seen), "high": str(type(self).high)}
 
 
-@pytest.mark.slow
+@deep
 def test_a_reader_or_report_that_keeps_state_never_meets_the_run(tmp_path):
     made = release_from(written(tmp_path), KeepsInTheModule)["release"]
     assert made["report"] == {"module": 0, "class": 0, "high": "100"}
 
 
+@deep
 def test_a_reader_that_ends_its_process_is_one_line(tmp_path):
     @dataclass(frozen=True)
     class Ends(Ages):
@@ -485,7 +491,7 @@ def test_every_class_that_can_be_changed_is_refused(tmp_path):
             subject_made(written(tmp_path), made_by)
 
 
-@pytest.mark.slow
+@deep
 def test_what_fails_on_the_data_alone_is_charged_and_said_without_the_data(tmp_path):
     @dataclass(frozen=True)
     class Picky(Ages):
@@ -533,7 +539,7 @@ def released(tmp_path_factory):
         return folder, run(written(folder)).certificate
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("name", EDITS)
 @pytest.mark.parametrize("reseal", [False, True])
 def test_a_kept_release_that_was_changed_is_never_printed(released, tmp_path, name, reseal):
@@ -544,7 +550,7 @@ def test_a_kept_release_that_was_changed_is_never_printed(released, tmp_path, na
     assert verify(url(tmp_path))["valid"] is False
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("name", EDITS)
 def test_a_kept_release_is_checked_although_the_chain_holds(released, tmp_path, name):
     """Kept by a program that does not check: its body is no certificate of this claim, data and code."""
@@ -568,7 +574,7 @@ def test_a_kept_release_is_checked_although_the_chain_holds(released, tmp_path, 
     assert "\n" not in str(refused.value)
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize(
     ("what", "change"),
     [
@@ -593,7 +599,7 @@ def test_a_release_of_another_charge_data_or_code_is_named(released, what, chang
 # ------------------------------------------------------------------ what a certificate says of the file
 
 
-@pytest.mark.slow
+@deep
 def test_who_knows_all_rows_but_one_learns_nothing_from_a_certificate(tmp_path, monkeypatch):
     """What it holds of the file, and the ledger's head, hang on secrets that stay in the ledger."""
     monkeypatch.setattr(entries, "now", lambda: "2026-11-20T10:00:00+00:00")
@@ -628,7 +634,7 @@ def audits_at_once(folder, barrier, ends):
     ends.send(said)
 
 
-@pytest.mark.slow
+@deep
 def test_twins_that_audit_at_once_make_one_charge_and_one_release(tmp_path):
     """Both have settled on a number before either charges: a barrier in the audit sees to it."""
     claim, context = written(tmp_path), multiprocessing.get_context("fork")
@@ -646,7 +652,7 @@ def test_twins_that_audit_at_once_make_one_charge_and_one_release(tmp_path):
     assert {run(claim).certificate["digest"]} == digests
 
 
-@pytest.mark.slow
+@deep
 def test_a_twin_that_was_quicker_is_printed(tmp_path):
     claim, quicker = written(tmp_path), []
 
@@ -674,7 +680,7 @@ def draws_until_told(folder, began, told):
     run(read_claim(folder / "claim.toml"))
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("when", ["before", "during"])
 def test_a_twin_that_is_drawing_is_named_and_printed_when_it_is_done(tmp_path, when):
     claim, context = written(tmp_path), multiprocessing.get_context("fork")
@@ -702,7 +708,7 @@ def test_a_twin_that_is_drawing_is_named_and_printed_when_it_is_done(tmp_path, w
     assert charges(tmp_path) == 1
 
 
-@pytest.mark.slow
+@deep
 def test_a_lost_run_is_not_made_again_by_itself(tmp_path, monkeypatch):
     claim = written(tmp_path)
     with monkeypatch.context() as patch:

@@ -16,6 +16,7 @@ from audits.cli.options import show
 from dpaccount import checker
 from dpaccount.checker.__main__ import main
 from dpaccount.errors import InputError
+from tests.depth import deep
 
 
 def keys(folder, name, key=None):
@@ -128,7 +129,7 @@ def test_other_files_are_refused(tmp_path, certificate):
             sign(wrong, private)
 
 
-@pytest.mark.slow
+@deep
 def test_on_the_command_line(tmp_path, monkeypatch, capsys, root):
     monkeypatch.chdir(tmp_path)
     claim = tmp_path / "claim.toml"

@@ -30,6 +30,7 @@ from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import point
 from mechanisms.subject.isolation import played
 from mechanisms.table.rows import read_rows
+from tests.depth import deep
 from tests.mechanisms.catalogued import mechanisms
 
 MECHANISMS = [entry.name for entry in mechanisms()]
@@ -127,6 +128,7 @@ def test_every_mechanism_says_what_it_reads():
     assert {find(name).made_by.reads for name in MECHANISMS} <= set(READ)
 
 
+@deep(quick_every=4)
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_every_mechanism_runs_on_a_table_by_claim_alone(tmp_path, name):
     table(tmp_path)
@@ -144,7 +146,7 @@ def test_every_mechanism_runs_on_a_table_by_claim_alone(tmp_path, name):
         assert (np.array(interval["low"]) <= np.array(interval["high"])).all()
 
 
-@pytest.mark.slow(one_in=24)
+@deep
 @pytest.mark.statistical  # seeded; a sound claim is refuted with probability at most .05
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_every_mechanism_is_released_on_a_table_by_claim_alone(tmp_path, dpaccount, name):
@@ -160,7 +162,7 @@ def test_every_mechanism_is_released_on_a_table_by_claim_alone(tmp_path, dpaccou
     assert dpaccount("check", found["certificate"])[0] == 0
 
 
-@pytest.mark.slow(one_in=2)
+@deep
 @pytest.mark.statistical  # seeded; a sound claim is refuted with probability at most .05
 @pytest.mark.parametrize(
     ("use", "read"),
@@ -194,7 +196,7 @@ def test_bounds_and_numbers_of_any_spelling_are_certified(tmp_path, dpaccount, u
     assert refused_by_checker(found) is None
 
 
-@pytest.mark.nightly
+@deep
 @pytest.mark.statistical  # seeded; a sound claim is refuted with probability at most .05
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("about", ["", 'id = "who"\nmax_rows = 2\n'], ids=["rows", "persons"])
@@ -221,7 +223,7 @@ def test_texts_that_nobody_listed_are_counted(tmp_path, dpaccount, relation, abo
     assert again["release"] == found["release"]
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.statistical  # seeded; a sound claim is refuted with probability at most .05
 def test_a_release_is_kept_printed_again_and_checked(tmp_path, dpaccount):
     table(tmp_path)
@@ -251,7 +253,7 @@ def test_a_release_is_kept_printed_again_and_checked(tmp_path, dpaccount):
     assert entry["status"] == "tested"
 
 
-@pytest.mark.slow
+@deep
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     cells=st.lists(
@@ -272,6 +274,7 @@ def test_what_stands_in_a_line_is_never_refused(tmp_path, cells):
         assert due.data.sums.tolist() == due.subject().query(rows).tolist()
 
 
+@deep
 def test_a_ledger_that_counts_another_unit_is_refused(tmp_path, dpaccount):
     table(tmp_path)
     claim = claim_on(tmp_path, "histogram", 'column = "city"')
@@ -291,6 +294,7 @@ def refused(claim, match):
     assert ";" in str(error.value)
 
 
+@deep
 def test_refusals_rest_on_public_facts(tmp_path):
     table(tmp_path)
     refused(
@@ -344,6 +348,7 @@ def test_declarations_that_contradict_themselves(tmp_path, line):
         read_claim(path)
 
 
+@deep
 def test_persons_whose_rows_are_replaced_move_nobody_else(tmp_path):
     about = 'id = "who"\nmax_rows = 2\n'
     table(tmp_path)
@@ -371,7 +376,7 @@ def test_the_claim_of_the_page_is_that_of_the_example(root, page):
     assert tomllib.loads(block) == tomllib.loads((folder / "cities.toml").read_text())
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("file", ["cities.toml", "ages-by-city.toml", "mean-minutes.toml", "minutes.toml"])
 def test_the_claims_of_the_example_are_proved_and_not_much_less_would_be(root, page, file):
     claim = read_claim(root / "examples" / "clinic_visits" / file)
@@ -381,7 +386,7 @@ def test_the_claims_of_the_example_are_proved_and_not_much_less_would_be(root, p
     assert file in page
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.statistical  # seeded; a sound claim is refuted with probability at most .05
 def test_the_commands_of_the_page_release(root, page, tmp_path, monkeypatch, dpaccount):
     shutil.copytree(root / "examples" / "clinic_visits", tmp_path / "visits")

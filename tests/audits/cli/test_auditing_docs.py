@@ -3,9 +3,10 @@
 import re
 
 import pytest
+from tests.depth import deep
 
 
-@pytest.mark.nightly
+@deep
 @pytest.mark.statistical  # seeded; one sound function at level .05
 def test_the_commands_end_as_the_document_says(root, dpaccount, tmp_path):
     text = (root / "docs" / "auditing.md").read_text()

@@ -15,6 +15,7 @@ from dpaccount.errors import InputError
 from dpaccount.ledger.ledger import Ledger
 from mechanisms.count import Count
 from tests.audits.studies.test_studies import COUNT, HEAD, statistics
+from tests.depth import deep
 
 
 class Terminal(io.StringIO):
@@ -53,6 +54,7 @@ def entries():
 # ------------------------------------------------------------------ what is charged
 
 
+@deep
 @pytest.mark.parametrize("measure", MEASURES)
 @pytest.mark.parametrize("law", ["laplace", "gaussian"])
 def test_a_release_announces_at_least_what_its_entry_charges(dpaccount, monkeypatch, measure, law):
@@ -85,6 +87,7 @@ def number(text, after):
     return float(re.search(rf"{after} ([0-9.Ee+-]+)", text)[1])
 
 
+@deep
 def test_a_release_that_does_not_fit_is_refused_before_it_asks(dpaccount, monkeypatch):
     """Laplace noise of ε = 1 costs more than ε = 4 in a ledger in GDP."""
     init(dpaccount, "gdp", 4)
@@ -119,7 +122,7 @@ def test_a_release_that_was_paid_before_a_crash_needs_no_second_charge(dpaccount
     assert "enough is seen" in dpaccount("release", path, "--yes")[2]
 
 
-@pytest.mark.slow
+@deep
 def test_a_release_that_is_kept_is_printed_without_a_question(dpaccount, monkeypatch):
     init(dpaccount)
     rows = "".join(f"A,40,{row % 50},true,n,7,B\n" for row in range(600))
@@ -140,6 +143,7 @@ def test_a_release_that_is_kept_is_printed_without_a_question(dpaccount, monkeyp
 # ------------------------------------------------------------------ files that are kept
 
 
+@deep
 @pytest.mark.parametrize("name", [*files.STANDARD, "n.csv", "all-x.csv"])
 def test_no_release_of_a_study_replaces_its_own_data(dpaccount, tmp_path, name):
     init(dpaccount)
@@ -236,7 +240,7 @@ def test_where_there_is_no_ledger_the_command_that_makes_it_is_said(dpaccount, m
 # ------------------------------------------------------------------ what was released stays
 
 
-@pytest.mark.slow
+@deep
 def test_the_files_of_a_release_are_replaced_by_another_one_only_where_that_is_said(dpaccount, tmp_path):
     init(dpaccount)
     rows = "".join(f"A,40,{row % 50},true,n,7,B\n" for row in range(600))

@@ -10,6 +10,7 @@ import pytest
 from audits.reports import verified
 from dpaccount.checker.accounting import to_read
 from dpaccount.checker.derivation import in_words
+from tests.depth import deep
 from tests.dpaccount.checker.made import HONEST, UNPROVEN, derivation, edited, sealed
 
 STEPS = len(HONEST["proved"]["derivation"])
@@ -163,6 +164,7 @@ def test_where_it_is_not_built_the_command_says_so(dpaccount, tmp_path, monkeypa
     assert "make checker" in err
 
 
+@deep
 def test_the_reading_list_is_the_checkers_own(dpaccount, tmp_path):
     path = tmp_path / "c.json"
     path.write_text(json.dumps(HONEST))

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from dpaccount import checker
+from tests.depth import deep
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
@@ -66,6 +67,7 @@ def test_a_folder_that_cannot_be_written_is_said_before_the_work(dpaccount, tmp_
     assert "name a folder" in is_error(dpaccount("certify", claim(tmp_path), "--out", tmp_path / "file"))
 
 
+@deep
 def test_certified_then_checked_then_tampered(dpaccount, tmp_path):
     code, out, _ = dpaccount("certify", claim(tmp_path), "--json", "--jobs", 1)
     certificate = json.loads(out)
@@ -88,7 +90,7 @@ def test_certified_then_checked_then_tampered(dpaccount, tmp_path):
                 assert json.loads(out)["said"].startswith("step ")
 
 
-@pytest.mark.slow
+@deep
 def test_a_forged_certificate_with_honest_digests_is_rejected(dpaccount, tmp_path):
     _, out, _ = dpaccount("certify", claim(tmp_path), "--json", "--jobs", 1)
     certificate = json.loads(out)
@@ -116,7 +118,7 @@ def resealed(tmp_path, certificate, edit):
     return path
 
 
-@pytest.mark.slow(one_in=6)
+@deep
 @pytest.mark.parametrize(
     "edit",
     [
@@ -150,7 +152,7 @@ def test_a_verdict_that_does_not_follow_is_rejected(dpaccount, tmp_path, edit):
     assert out.startswith("invalid: ")
 
 
-@pytest.mark.slow
+@deep
 def test_unproven_where_the_claim_is_smaller_than_the_proof(dpaccount, tmp_path):
     smaller = claim(tmp_path, epsilon="0.49", **{"low = 0\n": "low = 0\nscale = 2\n"})
     code, out, _ = dpaccount("certify", smaller, "--json", "--jobs", 1)
@@ -158,7 +160,7 @@ def test_unproven_where_the_claim_is_smaller_than_the_proof(dpaccount, tmp_path)
     assert dpaccount("check", tmp_path / "certificates/quick/certificate.json")[0] == 3
 
 
-@pytest.mark.slow
+@deep
 def test_unproven_where_the_model_or_relation_differs(dpaccount, tmp_path):
     for old, new in (('"central"', '"joint"'), ('"replace-one"', '"add-remove"')):
         code, out, _ = dpaccount("certify", claim(tmp_path, **{old: new}), "--json", "--jobs", 1)
@@ -176,7 +178,7 @@ def test_unproven_where_the_mechanism_has_no_proof_at_this_delta(dpaccount, tmp_
 
 
 @pytest.mark.statistical  # seeded
-@pytest.mark.slow
+@deep
 def test_refuted_where_a_claim_is_far_below_the_truth(dpaccount, tmp_path):
     text = QUICK.replace("trials = 200", "trials = 4000").replace("rows = 5", "rows = 5\nscale = 0.5")
     code, out, _ = dpaccount("certify", claim(tmp_path, text), "--json", "--jobs", 1)
@@ -195,7 +197,7 @@ def test_refuted_where_a_claim_is_far_below_the_truth(dpaccount, tmp_path):
     assert "Content-Security-Policy" in report
 
 
-@pytest.mark.slow
+@deep
 def test_a_subject_of_ones_own_says_that_it_runs_code(dpaccount, tmp_path):
     shutil.copy(Path(__file__).parents[2] / "planted" / "own_sum.py", tmp_path)
     path = claim(tmp_path, use="own_sum:OwnSum")
@@ -205,7 +207,7 @@ def test_a_subject_of_ones_own_says_that_it_runs_code(dpaccount, tmp_path):
     assert "no-code" in is_error(dpaccount("certify", path, "--no-code"))
 
 
-@pytest.mark.slow
+@deep
 def test_a_policy_gates_the_exit_code(dpaccount, tmp_path):
     policy = tmp_path / "policy.toml"
     policy.write_text('epsilon = 0.25\nmodels = ["joint"]\n')
@@ -222,6 +224,7 @@ def test_a_policy_gates_the_exit_code(dpaccount, tmp_path):
 # ------------------------------------------------------------------ bad claims
 
 
+@deep(quick_every=4)
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
@@ -298,7 +301,7 @@ def test_a_bad_request_is_one_line(dpaccount, words):
 # ------------------------------------------------------------------ the rest
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.statistical  # seeded; a sound subject is accused with probability at most 5 %
 def test_audit_alone(dpaccount):
     code, out, _ = dpaccount(
@@ -313,6 +316,7 @@ def test_audit_alone(dpaccount):
     assert (code, json.loads(again)["refuted"]) == (0, False)
 
 
+@deep
 def test_account_and_ledger(dpaccount, tmp_path):
     events = tmp_path / "events.json"
     events.write_text(
@@ -352,7 +356,7 @@ def test_subjects_and_schema(dpaccount):
     assert (code, json.loads(out)["$id"]) == (0, "dpaccount/certificate/1")
 
 
-@pytest.mark.slow
+@deep
 def test_certificates_follow_the_published_schema(dpaccount, tmp_path):
     schema = json.loads(dpaccount("schema", "certificate")[1])
     certificate = json.loads(dpaccount("certify", claim(tmp_path), "--json", "--jobs", 1)[1])
@@ -362,6 +366,7 @@ def test_certificates_follow_the_published_schema(dpaccount, tmp_path):
         assert set(schema["$defs"][named]["required"]) <= set(certificate[part])
 
 
+@deep
 def test_module_and_script_are_the_same(tmp_path):
     for start in ([sys.executable, "-m", "dpaccount"], [str(Path(sys.executable).parent / "dpaccount")]):
         done = subprocess.run([*start, "--version"], capture_output=True, text=True, check=True)
@@ -371,6 +376,7 @@ def test_module_and_script_are_the_same(tmp_path):
     subprocess.run([sys.executable, "-c", lean], check=True)
 
 
+@deep
 def test_calibrate_then_account_meets_the_target(dpaccount, tmp_path):
     code, out, _ = dpaccount(
         "calibrate", "gaussian", "--epsilon", "1", "--delta", "1e-6", "--count", "4", "--json"
@@ -392,6 +398,7 @@ def test_calibrate_then_account_meets_the_target(dpaccount, tmp_path):
     is_error(dpaccount("calibrate", "unknown", "--epsilon", "1", "--delta", "1e-6"))
 
 
+@deep
 def test_account_reads_standard_input_and_writes_profiles(dpaccount, tmp_path, monkeypatch):
     text = b'{"schema": "dpaccount/events/1", "relation": "replace-one", "events": [{"event": "pure", "epsilon": 1}]}'
     monkeypatch.setattr("sys.stdin", type("In", (), {"buffer": io.BytesIO(text)})())

@@ -16,6 +16,7 @@ from tests.audits.cli.subject_runs import (
     words_of,
 )
 from tests.audits.studies.test_studies import EVERY, WORDS
+from tests.depth import deep
 
 STUDY = "noisy-statistics"
 KEYS = {field.name for field in fields(StatisticTable)} - {"name", "what"}
@@ -23,12 +24,13 @@ LAYERS = ("mechanisms", "audits")
 cases = pytest.mark.parametrize(("name", "runs", "changed"), marked(MECHANISMS))
 
 
+@deep(quick_every=8)
 @cases
 def test_it_does_something(tmp_path, name, runs, changed):
     does_something(tmp_path, name, runs, changed)
 
 
-@pytest.mark.slow(one_in=12)
+@deep
 @pytest.mark.statistical  # seeded; a claim so far above what is proved is never refuted
 @cases
 def test_a_claim_that_says_it_is_certified(dpaccount, monkeypatch, tmp_path, name, runs, changed):
@@ -39,6 +41,7 @@ def runs_of(name):
     return WORDS if name == STUDY else MECHANISMS[name].runs if name in MECHANISMS else []
 
 
+@deep(quick_every=3)
 @pytest.mark.parametrize(("name", "option", "run"), list(words_of(LAYERS, runs_of)))
 def test_a_wrong_word_is_one_sentence_and_the_right_ones_are_all_in_runs(
     dpaccount, tmp_path, name, option, run

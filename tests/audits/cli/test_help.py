@@ -14,6 +14,7 @@ from audits import cli
 from audits.cli import app as program
 from audits.cli.app import app
 from dpaccount.accounting.measures import MEASURES
+from tests.depth import deep
 
 KINDS = {
     "FILE", "FOLDER", "NUMBER", "NUMBERS", "INTEGER", "TEXT", "NAME", "URL", "UNITS", "RELATION", "DATE", "DIGEST", "CHOICE",
@@ -67,6 +68,7 @@ def imported(*words):
     return {name for name in done.stderr.split() if name.partition(".")[0] in ours}
 
 
+@deep
 def test_a_command_imports_what_it_needs(tmp_path):
     """A table of commands names their functions; what another kind of event or of certificate needs stays out."""
     plan = {"event": "gaussian", "sigma": 4, "count": 10}
@@ -86,11 +88,13 @@ def test_every_command_is_walked():
     assert ("completion",) in COMMANDS
 
 
+@deep(quick_every=4)
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_every_option_says_its_kind_and_what_it_does(words):
     says_kinds(words)
 
 
+@deep(quick_every=3)
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_every_command_has_an_example_that_it_takes(words):
     has_an_example(words)
@@ -176,6 +180,7 @@ def complete(tmp_path, *words):
     return {word.strip() for word in done.stdout.split("\n") if word.strip()}
 
 
+@deep
 def test_bash_completes_commands_options_and_words(tmp_path):
     assert {"certify", "calibrate", "check", "completion"} <= complete(tmp_path, "c")
     assert {"init", "charge", "show", "verify"} <= complete(tmp_path, "ledger", "")
@@ -188,6 +193,7 @@ def test_bash_completes_commands_options_and_words(tmp_path):
     }
 
 
+@deep
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_every_shell_has_a_script(shell, capsys):
     assert cli.run(["completion", shell]) == 0
@@ -236,6 +242,7 @@ def options_module():
     return options
 
 
+@deep
 def test_each_earlier_option_stands_for_one_of_today_that_help_shows(dpaccount):
     program.add_commands()
     for command, renamed in program._EARLIER_OPTIONS.items():
@@ -262,6 +269,7 @@ def test_an_earlier_command_answers_as_today_s_does(dpaccount, earlier, today):
     assert dpaccount(*earlier) == dpaccount(*today)
 
 
+@deep
 def test_help_lists_today_s_commands_only(dpaccount):
     _, shown, _ = dpaccount("--help")
     assert "│ list " in shown

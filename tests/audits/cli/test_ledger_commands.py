@@ -15,6 +15,7 @@ from audits.cli import options
 from audits.cli import reports as report_commands
 from dpaccount.ledger.stores import rows as ledger_rows
 from tests.audits.certificate.test_sign import keys
+from tests.depth import deep
 
 EVENTS = {
     "schema": "dpaccount/events/1",
@@ -90,6 +91,7 @@ def test_a_charge_says_why_and_who_and_the_log_repeats_it(run):
     assert "μ² adds up" in run("show", "team.db")[1]
 
 
+@deep
 def test_a_checkpoint_and_an_export_hold(run, tmp_path):
     private, public = (str(key) for key in keys(tmp_path, "one"))
     code, note, _ = run("checkpoint", "team.db", "--key", private)
@@ -123,6 +125,7 @@ def test_a_checkpoint_and_an_export_hold(run, tmp_path):
     assert run("verify", "new.db", *signed)[0] == 0
 
 
+@deep
 def test_wrong_requests_are_one_line(run, tmp_path):
     for words in (
         ["import", "plan.json", "new.db"],
@@ -146,6 +149,7 @@ def test_wrong_requests_are_one_line(run, tmp_path):
     assert "hard links" in error
 
 
+@deep
 def test_a_team_arranges_and_every_refusal_is_exit_1_with_its_reason(run):
     def answer(*words: str) -> tuple[int, dict]:
         code, out, _ = run(*words, "--json")
@@ -166,6 +170,7 @@ def test_a_team_arranges_and_every_refusal_is_exit_1_with_its_reason(run):
     assert (code, made["accepted"]) == (1, False)
 
 
+@deep
 def test_a_reservation_is_drawn_and_released_by_parts(run):
     def answer(*words: str) -> tuple[int, dict]:
         code, out, _ = run(*words, "--json")
@@ -211,6 +216,7 @@ def test_a_reservation_is_drawn_and_released_by_parts(run):
     assert run("verify", "team.db")[0] == 0
 
 
+@deep(quick_every=6)
 @pytest.mark.parametrize(
     "words",
     [
@@ -249,6 +255,7 @@ def test_a_wrong_request_is_a_line_and_leaves_the_ledger_as_it_was(run, words):
     assert run("show", "team.db", "--json")[1] == before
 
 
+@deep
 def test_what_may_be_lost_is_said_once(run, tmp_path):
     lost = ["forfeit", "team.db", "plan.json", "--reason", "an older copy", "--by", "ada", "--json"]
     code, out, _ = run(*lost)

@@ -11,6 +11,7 @@ from audits.certificate import files, sign
 from audits.claim import read_claim
 from dpaccount.schemas.catalogue import ANSWERS, FILES, schemas
 from tests.audits.certificate.test_sign import keys
+from tests.depth import deep
 from tests.documents import kind_of, validator, wrong
 from tests.dpaccount.checker.made import HONEST, edited
 
@@ -23,6 +24,7 @@ EVENTS = ("account", "plan.json")
 RECEIVED = json.loads((Path(__file__).parents[1] / "reports" / "received.json").read_text())
 
 
+@deep(quick_every=2)
 @pytest.mark.parametrize("name", sorted(schemas()))
 def test_every_schema_is_printed_is_valid_itself_and_refuses_what_is_no_document(dpaccount, name):
     code, out, _ = dpaccount("schema", name)
@@ -76,6 +78,7 @@ def places(value, path=()):
             yield from places(member, (*path, key))
 
 
+@deep
 @pytest.mark.parametrize("document", [HONEST, RECEIVED], ids=["made", "received"])
 def test_certificates_follow_the_schema_and_damaged_ones_do_not(document):
     assert not wrong("certificate", document)
@@ -159,7 +162,7 @@ def document_of(result):
     return json.loads(out)
 
 
-@pytest.mark.slow
+@deep
 def test_every_schema_is_that_of_a_real_document(dpaccount, tmp_path, root):
     are_of(documents(dpaccount, tmp_path, root), {*FILES, *ANSWERS})
 

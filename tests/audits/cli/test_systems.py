@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from audits import cli
+from tests.depth import deep
 
 ELSEWHERE = """
 import os, sys
@@ -25,7 +26,7 @@ def elsewhere(root, *words):
     )
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize(
     "words",
     [
@@ -49,13 +50,14 @@ BUDGET = ["--epsilon", "1", "--delta", "1e-6", "--unit", "person", "--relation",
 EVENTS = """{"schema": "dpaccount/events/1", "relation": "replace-one", "events": [{"event": "gaussian", "sigma": 9}]}"""
 
 
-@pytest.mark.slow
+@deep
 def test_an_attack_needs_processes(root):
     done = elsewhere(root, *ATTACK)
     lines = [line for line in done.stderr.splitlines() if not line.startswith("runs code from")]
     assert (done.returncode, done.stdout, lines) == (2, "", [SAID.format("processes")])
 
 
+@deep
 def test_a_charge_needs_locks_and_leaves_the_ledger_as_it_was(root, tmp_path, capsys):
     url, events = f"sqlite:///{tmp_path}/a.db", tmp_path / "events.json"
     events.write_text(EVENTS)
@@ -68,7 +70,7 @@ def test_a_charge_needs_locks_and_leaves_the_ledger_as_it_was(root, tmp_path, ca
     assert cli.run(["ledger", "charge", url, str(events)]) == 0
 
 
-@pytest.mark.slow
+@deep
 def test_a_certificate_is_not_made_without_forks(root, tmp_path):
     done = elsewhere(root, "certify", "examples/mechanisms/histogram.toml", "--quick", "--out", str(tmp_path))
     assert done.returncode == 2

@@ -17,6 +17,7 @@ import pytest
 from audits.attack import white_box
 from dpaccount.work import run as runner
 from dpaccount.work.results import Results
+from tests.depth import deep
 from tests.looped import looped
 
 AUDIT = ("audit", "laplace-sum", "--epsilon", 0.5, "--trials", 1200, "--json", "--jobs", 1)
@@ -34,6 +35,7 @@ def done(monkeypatch):
     return seen
 
 
+@deep
 def test_the_same_command_does_nothing_twice_and_prints_the_same(dpaccount, tmp_path, done):
     is_done_once(dpaccount, tmp_path, done, AUDIT)
 
@@ -53,6 +55,7 @@ def is_done_once(dpaccount, tmp_path, done, words):
     assert groups // 2 < len(done) < groups
 
 
+@deep
 def test_nothing_is_kept_unless_it_is_asked_for(dpaccount, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -63,6 +66,7 @@ def test_nothing_is_kept_unless_it_is_asked_for(dpaccount, tmp_path, monkeypatch
     assert [each.name for each in tmp_path.iterdir()] == ["kept.db"]
 
 
+@deep
 def test_what_is_kept_is_listed_and_removed(dpaccount, tmp_path, monkeypatch):
     store = tmp_path / "kept.db"
     dpaccount(*AUDIT, "--store", store)
@@ -94,6 +98,7 @@ def audited(dpaccount, tmp_path, monkeypatch):
     return tmp_path / "audit.db"
 
 
+@deep
 @looped(("count", "left_out"), [(20, 0), (40, 8)])
 def test_many_parts_are_listed_by_their_kind(dpaccount, audited, count, left_out):
     """Sums are those of all parts; of more kinds than a terminal shows, it says how many are left out."""
@@ -134,6 +139,7 @@ WRONG = [
 ]
 
 
+@deep
 @pytest.mark.parametrize(("words", "said"), WRONG)
 def test_what_is_wrong_is_one_sentence(dpaccount, tmp_path, words, said):
     is_refused(dpaccount, tmp_path, words, said)
@@ -151,6 +157,7 @@ def is_refused(dpaccount, tmp_path, words, said):
     assert said in line
 
 
+@deep
 def test_a_run_that_is_not_pure_ends_the_command(dpaccount, tmp_path, monkeypatch):
     """As if the noise of a run came from elsewhere than from its number."""
     honest = white_box._sampler
@@ -161,6 +168,7 @@ def test_a_run_that_is_not_pure_ends_the_command(dpaccount, tmp_path, monkeypatc
     assert json.loads(dpaccount("work", "list", "--store", tmp_path / "kept.db", "--json")[1])["work"] == []
 
 
+@deep
 def test_a_run_without_memory_is_no_score(dpaccount, tmp_path, monkeypatch):
     """It would have counted as a score of 0, on one side more than on the other: a false REFUTED."""
     honest, calls = white_box.record, iter(range(10**9))
@@ -216,7 +224,7 @@ def cluster(root):
         process.wait()
 
 
-@pytest.mark.nightly
+@deep
 def test_a_cluster_that_loses_a_worker_and_then_itself(dpaccount, root, tmp_path, cluster):
     """The same answer as here while workers are left; one sentence when the scheduler is gone, or they are."""
     address, scheduler, crew = cluster
@@ -241,7 +249,7 @@ def test_a_cluster_that_loses_a_worker_and_then_itself(dpaccount, root, tmp_path
     assert line.startswith("error: workers were lost")
 
 
-@pytest.mark.nightly
+@deep
 def test_a_cluster_of_one_thread_is_refused(root, tmp_path, cluster):
     """Joblib would do all of it in the command, and say nothing."""
     address, _, crew = cluster
@@ -267,7 +275,7 @@ BACKENDS = ("serial", "loky", "dask")
 LONG = ("audit", "laplace-sum", "--epsilon", "0.5", "--trials", "10000")
 
 
-@pytest.mark.nightly
+@deep
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_ten_random_kills_leave_the_same_answer_results_and_files(root, tmp_path, request, backend):
     is_continued(root, tmp_path, request, LONG, backend)

@@ -30,6 +30,7 @@ from mechanisms.table.bind_columns import Promise
 from mechanisms.table.cells import numbers_of
 from mechanisms.table.columns import Column
 from mechanisms.table.user_level import named
+from tests.depth import deep
 from tests.looped import looped
 
 WARD = Column("ward", "category", values=("A", "B"))
@@ -170,13 +171,13 @@ def check(document, facts=None):
     check_study_release(document)
 
 
-@pytest.mark.slow(one_in=4)
+@deep
 @pytest.mark.parametrize(("name", "relation", "max_rows"), CASES)
 def test_what_the_product_plans_and_releases_is_valid(name, relation, max_rows):
     check(rehearsed(name, relation, max_rows))
 
 
-@pytest.mark.slow(one_in=2)
+@deep
 @pytest.mark.parametrize(("name", "relation", "max_rows"), CASES)
 @settings(max_examples=6, deadline=None)
 @given(
@@ -285,7 +286,7 @@ def is_free(path, document):
     return held in ("rows", "persons", "max_rows", "bits")  # compared with the declared table
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize(("name", "relation", "max_rows"), CASES)
 def test_each_number_changed_alone_is_not_valid(name, relation, max_rows):
     document = rehearsed(name, relation, max_rows)

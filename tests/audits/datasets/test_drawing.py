@@ -3,11 +3,11 @@
 import subprocess
 import sys
 
-import pytest
 from hypothesis import Phase
 from hypothesis import strategies as st
 
 from audits.datasets.drawing import draw_examples
+from tests.depth import deep
 
 SEARCH = """
 import hashlib
@@ -53,7 +53,7 @@ def test_constants_of_other_loaded_modules_are_not_drawn(tmp_path, monkeypatch):
     monkeypatch.delitem(sys.modules, "elsewhere")
 
 
-@pytest.mark.slow
+@deep
 def test_one_claim_started_from_two_programs_tries_the_same_examples():
     programs = (
         SEARCH,

@@ -19,6 +19,7 @@ from audits.datasets.neighbours import candidates, random_pairs
 from dpaccount.documents import parse_json, parse_toml
 from dpaccount.errors import InputError
 from mechanisms.table import Column, Table
+from tests.depth import deep
 from tests.loading import import_subject
 from tests.looped import looped
 
@@ -83,6 +84,7 @@ def check(frame, pair):
     assert rest[0].equals(rest[1])  # the others, in the same order
 
 
+@deep
 @pytest.mark.parametrize("frame", FRAMES, ids=lambda frame: f"{frame.table.identity}-{frame.relation}")
 def test_pairs_are_neighbours_within_the_declaration(frame):
     found = [*candidates(frame, 1, 40), *random_pairs(frame, 1, 30)]
@@ -91,6 +93,7 @@ def test_pairs_are_neighbours_within_the_declaration(frame):
         check(frame, pair)
 
 
+@deep
 def test_every_declared_value_a_missing_cell_and_other_texts_are_tried():
     seen = {column.name: set() for column in COLUMNS}
     for pair in candidates(PERSONS, 1, 200):
@@ -112,6 +115,7 @@ def test_records_and_datasets_say_the_same(seed):
     assert np.array_equal(PERSONS.data(PERSONS.records(pair.left)), pair.left)
 
 
+@deep
 def test_a_persons_rows_stand_apart_and_come_earlier_when_there_are_more():
     frame = read_data(parse_toml(VISITS.read_bytes(), str(VISITS)), "replace-one", None).shape
     orders = set()
@@ -124,6 +128,7 @@ def test_a_persons_rows_stand_apart_and_come_earlier_when_there_are_more():
     assert runs > 2 * len(set(owners)) or len(owners) < 2 * frame.rows
 
 
+@deep
 @pytest.mark.parametrize("change", ["two persons", "another order", "a person more", "too few"])
 def test_what_differs_by_more_than_a_person_is_no_neighbour(change):
     left = next(pair.left for pair in candidates(PERSONS, 1, 20) if len(pair.left) > 8)
@@ -195,6 +200,7 @@ def test_a_run_gets_a_copy_and_changes_are_noticed(form):
     assert not given_.changed(two)
 
 
+@deep
 @pytest.mark.parametrize("form", FORMS)
 def test_the_python_that_is_printed_makes_the_dataset(form):
     columns = tuple(column for column in COLUMNS if form != "array" or column.kind != "text")
@@ -219,6 +225,7 @@ def moved(query, left, right):
 PLANTED = import_subject("frame_functions:BOUNDS", [str(ROOT / "tests" / "planted")])
 
 
+@deep
 @pytest.mark.parametrize("name", sorted(PLANTED))
 def test_the_first_pairs_tell_planted_queries_from_sound_ones(name):
     query = import_subject(f"frame_functions:{name}", [str(ROOT / "tests" / "planted")])
@@ -307,6 +314,7 @@ def test_a_written_pair_keeps_its_names_texts_and_order():
     assert shown["other_rows"] == [{"who": "bob", "age": None, "city": "north"}]
 
 
+@deep
 def test_the_rows_that_differ_and_the_others_make_both_sides_again():
     for frame in FRAMES:
         for pair in candidates(frame, 2, 30):

@@ -10,6 +10,7 @@ from audits.datasets.records import STRATA, about, records, sums
 from audits.datasets.tours import UNITS, by_unit, examples, special, star, units, walks
 from dpaccount.relation import ADD_REMOVE, REPLACE_ONE
 from mechanisms.subject import Domain
+from tests.depth import deep
 from tests.looped import looped
 
 WIDE = Domain(20, (0.0, -5.0, 0.0), (100.0, 5.0, 9.0), (False, False, True))
@@ -31,6 +32,7 @@ def pairs_of(domain, relation, marks):
         yield from walk.step(walk.steps)
 
 
+@deep
 @given(st.integers(1, 12), st.sampled_from([3.0, 7.0]), RELATIONS)
 @settings(max_examples=25)
 def test_pairs_of_tours_are_neighbours_and_can_be_made_again(rows, mark, relation):
@@ -45,6 +47,7 @@ def test_pairs_of_tours_are_neighbours_and_can_be_made_again(rows, mark, relatio
         assert (right == others).all()
 
 
+@deep
 @given(st.integers(1, 9), RELATIONS)
 @settings(max_examples=25)
 def test_a_walk_leads_step_by_step_from_its_first_dataset_to_its_last(rows, relation):
@@ -75,6 +78,7 @@ def test_whole_numbers_are_as_likely_as_each_other_the_top_one_too(high):
     assert (turn == np.arange(40) % (high + 1)).all()
 
 
+@deep
 @given(st.integers(0, 2), st.floats(0, 0.994))
 def test_every_band_of_so_many_thousandths_of_a_column_has_a_record(column, start):
     """Alone and among others; of whole numbers all."""
@@ -115,6 +119,7 @@ def test_values_about_a_mark_lie_beside_between_and_at_its_multiples():
     assert any(41.2 < value < 41.3 for value in real)
 
 
+@deep
 @given(st.tuples(st.integers(2, 99), st.integers(100, 999), st.integers(0, 99)))
 def test_a_number_that_a_statement_takes_apart_is_put_together(parts):
     """What has the quotient a and the rest b by m, as a postcode's region and place."""
@@ -123,6 +128,7 @@ def test_a_number_that_a_statement_takes_apart_is_put_together(parts):
     assert a * m + b in about(domain, 0, (), (tuple(sorted(parts)),))
 
 
+@deep
 @given(st.integers(0, 30), st.integers(0, 30))
 @settings(max_examples=25)
 def test_two_columns_have_the_sum_and_the_difference_that_a_statement_names(one, other):
@@ -133,6 +139,7 @@ def test_two_columns_have_the_sum_and_the_difference_that_a_statement_names(one,
     assert wanted.any() or len(group) < 2
 
 
+@deep
 @given(st.lists(st.integers(0, 30), min_size=4, max_size=4, unique=True))
 @settings(max_examples=25)
 def test_marks_of_one_expression_stand_in_several_columns_at_once(group):
@@ -168,6 +175,7 @@ def test_rows_are_sorted_and_have_fixed_sums():
         assert (dataset(WIDE, base, 1)[:, held].sum(axis=1) == total).all()
 
 
+@deep
 @given(st.integers(1, 30), RELATIONS)
 def test_example_tables_are_bases_of_tours(rows, relation):
     table = np.arange(12.0).reshape(4, 3) % 5

@@ -24,6 +24,7 @@ from mechanisms.exponential import Exponential
 from mechanisms.gaussian_sum import GaussianSum
 from mechanisms.laplace_sum import LaplaceSum
 from mechanisms.subject import Domain, View
+from tests.depth import deep
 
 DELTA = Fraction(1, 10**6)
 
@@ -66,7 +67,7 @@ class Stopper(GaussianSum):
         return super().play(data, noise, coins) if data[0, 0] > 0 else View()
 
 
-@pytest.mark.slow
+@deep
 def test_a_data_dependent_release_is_a_mismatch():
     subject = Stopper(rows=3)
     rich, poor = np.full((3, 3), 1.0), np.full((3, 3), -1.0)
@@ -138,6 +139,7 @@ def test_add_remove_pairs_miss_one_row(pair: Pair):
     assert (np.delete(pair.left, pair.unit - 1, axis=0) == pair.right).all()
 
 
+@deep
 def test_the_search_reaches_the_declared_sensitivity():
     """The bound is tight, so a search that is biased to boundaries must attain it."""
     subject = LaplaceSum(rows=4, relation="add-remove", low=Fraction(-1), high=Fraction(3))

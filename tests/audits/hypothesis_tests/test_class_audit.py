@@ -19,6 +19,7 @@ from audits.subjects.marks import NOT_RECORDED
 from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
 from mechanisms.subject import View
+from tests.depth import deep
 from tests.loading import import_subject
 
 DELTA = Fraction(0)
@@ -56,6 +57,7 @@ def short(monkeypatch):
     assert make.EXAMPLES > 25
 
 
+@deep
 @pytest.mark.parametrize("name", LEAKS)
 def test_an_audit_of_a_class_that_shows_more_than_its_releases_is_never_green(name):
     what, verdict = LEAKS[name]
@@ -65,12 +67,14 @@ def test_an_audit_of_a_class_that_shows_more_than_its_releases_is_never_green(na
     assert answer.epsilon_power == answer.epsilon_lower or answer.verdict == "REFUTED"
 
 
+@deep
 def test_runs_that_fail_now_and_then_are_counted():
     said = " ".join(audited(now_and_then).witness.findings)
     assert "ValueError: unlucky (" in said
     assert "runs fail)" in said
 
 
+@deep
 @pytest.mark.parametrize(
     "what",
     [lambda exact, draw: {"sum": draw()}, lambda exact, draw: [draw(), {"done": np.array([1])}][1]],
@@ -98,7 +102,7 @@ VOID = {
 
 
 @pytest.mark.parametrize("name", VOID)
-@pytest.mark.slow
+@deep
 def test_a_class_that_shows_no_value_on_any_run_is_a_wrong_request(name):
     subject = Shows(what=lambda exact, draw: [draw(), VOID[name]][1])
     theorem = subject.proof(DELTA)
@@ -111,6 +115,7 @@ def test_a_class_that_shows_no_value_on_any_run_is_a_wrong_request(name):
             asked()
 
 
+@deep
 def test_a_class_that_shows_a_value_on_some_runs_is_judged():
     subject = Shows(what=lambda exact, draw: {"sum": draw() if exact[0] % 2 else np.array([np.nan])})
     found, _ = gather(subject, Proved(subject.proof(DELTA)), examples=20, seed=1, files=[])
@@ -120,6 +125,7 @@ def test_a_class_that_shows_a_value_on_some_runs_is_judged():
 VALUES = st.sampled_from([1.0, 0.0, float("nan"), None, float("inf")])
 
 
+@deep
 @given(st.lists(VALUES, max_size=4))
 def test_a_view_is_void_where_an_outcome_is(values):
     """A class and a function are judged alike."""

@@ -20,6 +20,7 @@ from dpaccount.proof import assume_lipschitz, centred, gaussian, k_norm, moved
 from dpaccount.relation import REPLACE_ONE, adjacency, bounded_row, radius_of
 from mechanisms.gaussian_rows import GaussianRows
 from mechanisms.subject import Domain
+from tests.depth import deep
 from tests.looped import looped
 
 F = Fraction
@@ -27,6 +28,7 @@ RADIUS = bounded_row(F(1, 4))
 DOMAIN = Domain(4, (-1.0, 0.0), (1.0, 3.0), (False, False))
 
 
+@deep
 @given(st.fractions(0, 9), st.fractions(0, 9), st.fractions(0, 3), st.fractions(0, 3), st.fractions(0, 9))
 def test_no_root_is_needed_to_compare(size, way, factor, slack, reach):
     """For lengths that are fractions themselves the comparison is that of the lengths."""
@@ -41,6 +43,7 @@ def test_a_movement_a_little_too_large_is_seen():
     assert modulus.wrong(F(2) + F(1, 64) + F(35, 100), F(2)) is None
 
 
+@deep
 @settings(max_examples=300)
 @given(pairs(DOMAIN, RADIUS, (0.5,)))
 def test_pairs_of_a_radius_are_neighbours_in_the_domain(pair):
@@ -60,6 +63,7 @@ def test_named_pairs_of_a_radius_are_neighbours_and_reach_it():
     assert not all(pair.neighbours(RADIUS) for pair in by_unit(DOMAIN, REPLACE_ONE, "low", [1, 2]))
 
 
+@deep
 @given(
     st.lists(st.floats(-1e6, 1e6), min_size=3, max_size=3),
     st.lists(st.floats(-1e6, 1e6), min_size=3, max_size=3),
@@ -99,6 +103,7 @@ def test_whole_numbers_are_no_convex_set():
         gather(subject, Proved(subject.proof(F(1, 100))), examples=5, seed=1, files=[])
 
 
+@deep
 def test_the_pair_under_attack_is_one_of_neighbours_though_others_are_tried():
     subject = GaussianRows(unit=F(1, 8), rows=3)
     proved = Proved(subject.proof(F(1, 100)))

@@ -17,6 +17,7 @@ from mechanisms.table import Column, Table
 from mechanisms.table.cells import identity_of
 from mechanisms.table.rows import bounded
 from mechanisms.table.user_level import ByPerson, by_person
+from tests.depth import deep
 
 DELTA = Fraction(1, 10**6)
 COLUMNS = (
@@ -65,6 +66,7 @@ def batch_by_batch(batches, max_rows, default):
     return order, np.array([found[who] for who in order])
 
 
+@deep
 @pytest.mark.parametrize(
     "twin", [after_grouping, first_appearance, chosen_by_all, batch_by_batch], ids=lambda twin: twin.__name__
 )
@@ -80,7 +82,7 @@ def test_a_wrong_bounding_is_found(twin):
     assert all(each.wrong for each in found)
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 def test_what_is_assumed_of_rows_and_of_persons_is_tested_where_it_belongs(relation):
     for made, given in ((ClippedMean, {"column": "age"}), (Histogram, {"column": "city"})):
@@ -102,7 +104,7 @@ class Leaking(ByPerson):
         return np.concatenate([super().table(data)] * 2)
 
 
-@pytest.mark.slow
+@deep
 def test_more_rows_than_are_proved_for_are_found():
     subject = of(ClippedMean, column="age")
     leaking = Leaking(subject.mechanism, subject.rows, subject.max_rows, subject.relation)
@@ -121,7 +123,7 @@ class Narrow(Histogram):
         return np.array([data.sum()]).astype(np.int64)
 
 
-@pytest.mark.slow
+@deep
 def test_a_row_beyond_the_domain_stands_for_nobody():
     """A number in [2, 3] moves by 1, or by 3 where a row that is not there counts as 0."""
     assert of(Narrow, column="city").mechanism.relation == "add-remove"
@@ -151,7 +153,7 @@ class Quorum(Histogram):
         return View(public={**view.public, "line": np.array(len(data) >= 17)})
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("relation", ["add-remove", "replace-one"])
 def test_a_number_of_rows_that_the_code_asks_for_is_met_where_units_are_persons(relation):
     subject = ByPerson(Quorum(rows=24, cells=2, relation="add-remove"), 12, 2, relation)

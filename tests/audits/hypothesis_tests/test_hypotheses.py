@@ -43,6 +43,7 @@ from mechanisms.shared import grid
 from mechanisms.sqrt_toeplitz import SqrtToeplitz
 from mechanisms.stable_histogram import StableHistogram
 from mechanisms.subject import View
+from tests.depth import deep
 from tests.dpaccount.rules.statements import theorems
 from tests.loading import on_path
 from tests.looped import looped
@@ -70,7 +71,7 @@ def statuses(subject, examples=60):
     return {entry.rule: entry.status for entry in found}
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("keys", [1, 2])
 def test_a_replaced_row_goes_from_its_cells_and_comes_to_others(keys):
     """What is proved of rows that come and go is tested on one that is replaced: so many cells left, so many entered."""
@@ -90,7 +91,7 @@ def test_movements_of_cells_are_those_that_units_make(most):
         assert _in_cells(list(move), Fraction(most), ADD_REMOVE) == (move in gone)
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("relation", [REPLACE_ONE, ADD_REMOVE])
 def test_a_row_in_two_cells_is_not_taken_for_one_that_goes_and_comes(relation):
     """Under a partition by value, where a row leaves one histogram for another, it would pay half."""
@@ -98,7 +99,7 @@ def test_a_row_in_two_cells_is_not_taken_for_one_that_goes_and_comes(relation):
     assert statuses(planted, examples=20)["assume_cell"] == "refuted"
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("made_by", [Halved, Late, LateDense, HalvedBuffers])
 def test_a_unit_that_enters_another_round_than_its_own_is_refuted(made_by):
     """One change of half the size in each of two rounds moves the stream no further than one whole change."""
@@ -109,13 +110,13 @@ def test_a_unit_that_enters_another_round_than_its_own_is_refuted(made_by):
 
 
 @pytest.mark.parametrize("made_by", [SqrtToeplitz, OptimalFactor, BufferedToeplitz])
-@pytest.mark.slow
+@deep
 def test_honest_streams_pass(made_by):
     found = statuses(made_by(rounds=8, radius=Fraction(1), sigma=Fraction(64)))
     assert set(found.values()) == {"tested"}
 
 
-@pytest.mark.slow
+@deep
 def test_more_numbers_than_are_declared_are_refuted():
     """The receipt refuses them in the first place, which is a finding on every hypothesis."""
     assert statuses(Fewer(rows=4, columns=3))["assume_numbers"] == "refuted"
@@ -139,7 +140,7 @@ def ran(exact):
     return Run(exact=exact, released=dict(exact), view=View())
 
 
-@pytest.mark.slow
+@deep
 def test_two_parts_of_a_mixture_in_one_run_are_refuted():
     assert statuses(Both(rows=4))["assume_choice"] == "refuted"
     theorem = Both(rows=4).proof(DELTA)
@@ -246,6 +247,7 @@ def test_the_checker_takes_as_tested_what_has_a_test():
             assert promised(write(subject.proof(DELTA)), each.digest)[1]
 
 
+@deep
 def test_what_a_certificate_says_it_found_is_within_what_it_promises():
     """Every entry of an honest run passes the checker's limits; a tenth of the bound does not."""
     subject = SqrtToeplitz(rounds=4)

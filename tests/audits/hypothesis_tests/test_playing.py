@@ -40,6 +40,7 @@ from mechanisms.laplace_sum import LaplaceSum
 from mechanisms.subject import Domain, View
 from mechanisms.subject.isolation import Handed, NotPlain, identical, kept, plain, played, watched
 from mechanisms.subject.private import Private, release
+from tests.depth import deep
 from tests.loading import import_subject
 from tests.looped import looped
 
@@ -170,6 +171,7 @@ def test_a_run_gets_a_copy_of_the_data():
 # ------------------------------------------------------------------ what is shown
 
 
+@deep
 @given(
     st.lists(
         st.one_of(st.none(), st.booleans(), st.integers(-(10**30), 10**30), st.floats(), st.text()),
@@ -281,6 +283,7 @@ SHOWN = {
 }
 
 
+@deep
 def test_a_run_that_travels_arrives_as_it_left():
     """Bit for bit, with the types and the order of parts; a part of another kind is refused in words."""
     values = {("k", part): np.array([k]) for k, part in enumerate(PARTS)}
@@ -329,7 +332,7 @@ def test_whatever_reaches_the_standard_streams_of_a_process_apart_is_seen(how):
     assert done.printed == (how != "nothing")
 
 
-@pytest.mark.slow
+@deep
 def test_code_that_fails_on_every_run_is_a_wrong_request():
     def fails(data, noise, noisy):
         raise KeyError("age")
@@ -341,7 +344,7 @@ def test_code_that_fails_on_every_run_is_a_wrong_request():
         search(subject, Proved(subject.proof(DELTA)), [], examples=5, seed=1).require_runs(subject)
 
 
-@pytest.mark.slow
+@deep
 def test_code_that_fails_on_some_runs_says_how_many():
     def fails(data, noise, noisy):
         if data.max() > 0.9:
@@ -416,7 +419,7 @@ def test_a_score_depends_on_nothing_but_what_is_shown():
     assert blind.of(first, 99.0, lambda _: pytest.fail("nothing is decoded"), 0) == 0.0
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.statistical  # seeded; a true claim falls with probability at most 1e-3
 @pytest.mark.parametrize(
     ("what", "falls"),
@@ -460,6 +463,7 @@ def folder(tmp_path):
     return import_subject("digested:Digested", [str(tmp_path)])
 
 
+@deep
 def test_the_digest_covers_what_a_class_imports_from_its_folder(tmp_path):
     made_by = folder(tmp_path)
     try:
@@ -490,6 +494,7 @@ def test_a_class_that_was_typed_in_has_no_digest():
         sources.digest_of_code(made)
 
 
+@deep
 def test_a_digest_needs_no_package_to_be_loaded(tmp_path):
     (tmp_path / "lonely.py").write_text("class Lonely:\n    pass\n")
     code = (
@@ -510,6 +515,7 @@ def test_a_digest_needs_no_package_to_be_loaded(tmp_path):
 # ------------------------------------------------------------------ any data, any releases
 
 
+@deep
 @given(st.integers(0, 2**32 - 1), st.sampled_from(BASES))
 def test_made_up_data_lie_in_their_domain(seed, base):
     domain = Domain(7, (0.0, -3.0, 70.05), (1.0, 5.0, 70.07), (False, True, False))
@@ -542,6 +548,7 @@ def test_a_function_of_the_releases_is_none_of_the_data():
     )
 
 
+@deep
 @given(st.lists(st.integers(0, 10**6), min_size=1, max_size=5), st.sampled_from([" ", ", ", "-", "/"]))
 def test_numbers_in_text_and_tables_are_found(numbers, between):
     text = between.join(map(str, numbers))
@@ -549,6 +556,7 @@ def test_numbers_in_text_and_tables_are_found(numbers, between):
     assert set(numbers_in([{n: None} for n in numbers])) == set(map(float, numbers))
 
 
+@deep
 @pytest.mark.parametrize(
     ("many", "slow", "said"),
     [

@@ -14,6 +14,7 @@ from audits.hypothesis_tests.judge import Judge
 from dpaccount.noise.proved import Proved
 from mechanisms.laplace_sum import LaplaceSum
 from mechanisms.subject import View
+from tests.depth import deep
 
 ROWS = 400
 
@@ -40,6 +41,7 @@ class Jumps(LaplaceSum):
         return View(public={**view.public, "flag": shown})
 
 
+@deep
 @pytest.mark.parametrize("what", ["moves", "shows", "fails", "nothing"])
 @given(threshold=st.floats(0.01, 0.99), start=st.sampled_from(["low", "middle"]))
 @settings(max_examples=8, deadline=None)

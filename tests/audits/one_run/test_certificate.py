@@ -15,6 +15,7 @@ from audits.one_run.certificate import _points_of_mu, certificate
 from audits.one_run.guessing import Guesses, by_score, falls, refutes
 from dpaccount.checker.documents import Rejected, Work, digest
 from dpaccount.errors import InputError
+from tests.depth import deep
 from tests.looped import looped
 
 CONFIDENCE = Fraction(19, 20)
@@ -30,6 +31,7 @@ def made(claim, shift=3.0, m=400, seed=1, confidence=CONFIDENCE):
     return found, certificate(found, Canaries(included, scores, "0" * 64), confidence, 1)
 
 
+@deep
 @looped("claim", CLAIMS)
 def test_the_checker_confirms_nearly_the_bound_of_the_audit(claim):
     found, document = made(claim)
@@ -94,6 +96,7 @@ def accepted(document):
     return True
 
 
+@deep
 @looped("claim", CLAIMS)
 def test_every_change_is_rejected_although_the_digest_is_made_again(claim):
     _, document = made(claim)
@@ -130,6 +133,7 @@ def test_every_change_is_rejected_although_the_digest_is_made_again(claim):
     assert [number for number, other in enumerate(forged) if accepted(other)] == []
 
 
+@deep
 def test_the_seed_that_broke_ties_gives_the_coins_in_their_order_again():
     rng = np.random.default_rng(4)
     included = rng.random(400) < 0.5
@@ -185,7 +189,7 @@ def test_the_bound_is_above_0_at_any_confidence_and_says_which(confidence):
     assert f"at confidence {document['confidence']}" in said
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("claim", CLAIMS)
 def test_many_canaries_are_within_the_work_of_the_checker(claim):
     found, document = made(claim, m=100_000)
@@ -193,6 +197,7 @@ def test_many_canaries_are_within_the_work_of_the_checker(claim):
     assert one_run.judged(document)[0] == "REFUTED"
 
 
+@deep
 @pytest.mark.parametrize(("words", "code"), [(["--mu", "1"], 1), (["--epsilon", "9"], 3)])
 def test_the_command_line_writes_and_checks_it(dpaccount, tmp_path, monkeypatch, words, code):
     rng = np.random.default_rng(3)

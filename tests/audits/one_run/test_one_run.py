@@ -16,6 +16,7 @@ from audits.one_run.healthy import healthy, sentence
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.errors import InputError
 from dpaccount.plan.events import Gaussian, Gdp, Plan, PoissonSubsampled
+from tests.depth import deep
 from tests.looped import looped
 
 RISK = 0.05
@@ -137,7 +138,7 @@ def test_tight_claims_are_rarely_refuted():
         assert share_wrong(100, claim, draw, 400) <= RISK + 3 * np.sqrt(RISK * (1 - RISK) / 400)
 
 
-@pytest.mark.nightly
+@deep
 @pytest.mark.statistical  # seeded; a test at its level fails with probability 1.3e-3 for each of 8
 @pytest.mark.parametrize("m", [200, 1000])
 def test_tight_claims_are_rarely_refuted_in_2000_simulations(m):
@@ -174,6 +175,7 @@ def test_scores_of_which_most_are_equal_attack_nothing():
         assert (found.verdict, found.lower) == ("NOT ATTACKED", 0.0)
 
 
+@deep
 def test_no_coins_let_more_guesses_be_right_on_average_over_ties_than_power_counts():
     rng = np.random.default_rng(2)
     for _ in range(20):
@@ -239,6 +241,7 @@ def test_bounds_are_at_least_those_of_a_peer(mu):
 # ------------------------------------------------------------------ beside a healthy run
 
 
+@deep
 @pytest.mark.statistical  # seeded; a run as claimed is called suspicious with probability below 1e-2
 def test_half_the_noise_is_told_from_a_healthy_run_where_no_bound_refutes():
     claim = PointClaim(F(7), F(1, 10**5))
@@ -294,6 +297,7 @@ def write(path, included, scores):
     path.write_text("\n".join(["included,score", *lines]) + "\n")
 
 
+@deep
 def test_the_command_answers(dpaccount, tmp_path):
     write(tmp_path / "bad.csv", *canaries(400, 3.0, 1))
     write(tmp_path / "good.csv", *canaries(400, 1.0, 1))

@@ -10,6 +10,7 @@ from audits.one_run import healthy as beside
 from audits.one_run.audit import audit_canaries
 from audits.tradeoff import MuClaim
 from dpaccount.plan.events import Gaussian, Plan, PoissonSubsampled
+from tests.depth import deep
 
 
 def suspicious(root, monkeypatch, bug, seed):
@@ -32,7 +33,7 @@ def suspicious(root, monkeypatch, bug, seed):
     return found
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize(
     ("bug", "score"),
     [
@@ -48,7 +49,7 @@ def test_a_planted_bug_shows_beside_a_healthy_run(root, monkeypatch, bug, score)
         assert score in suspicious(root, monkeypatch, bug, seed)
 
 
-@pytest.mark.slow
+@deep
 def test_correct_training_is_never_accused(root, monkeypatch):
     """In 20 seeds with both scores."""
     for seed in range(20):

@@ -23,6 +23,7 @@ from audits import cli
 from audits.certificate.document import seal
 from audits.reports import page
 from tests.audits.reports.test_reports import HOSTILE, RECEIVED, TITLES, released
+from tests.depth import deep
 
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
 pytestmark = pytest.mark.skipif(
@@ -128,6 +129,7 @@ class Shown:
         return PdfReader(BytesIO(base64.b64decode(sheet["data"])))
 
 
+@deep
 def test_a_report_shows_its_verdict_and_the_console_is_silent(browser, certificate, tmp_path):
     shown = Shown(browser, tmp_path / "report.html", page.html(certificate))
     assert browser.title == "CERTIFIED: histogram"
@@ -155,7 +157,7 @@ def hostile(certificate):
     return certificate
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("width", [1200, 390])
 def test_text_stays_in_its_boxes_and_words_whole(browser, certificate, tmp_path, width):
     released(certificate)["release"]["report"] = {"counts": [3, 70, 800], "accuracy": {"counts": ENDS}}
@@ -168,7 +170,7 @@ def test_text_stays_in_its_boxes_and_words_whole(browser, certificate, tmp_path,
         assert shown.ask(CROSSED) == []
 
 
-@pytest.mark.slow
+@deep
 def test_the_measures_see_what_they_are_for(browser, tmp_path):
     """A page that breaks words, spills text and lays texts upon each other is found to do so."""
     bad = (
@@ -185,7 +187,7 @@ def test_the_measures_see_what_they_are_for(browser, tmp_path):
     assert "heard" in heard["message"]
 
 
-@pytest.mark.slow
+@deep
 def test_markup_in_words_and_file_names_is_inert(browser, certificate, tmp_path):
     folder = tmp_path / "<img src=x onerror=document.title=1>"
     folder.mkdir()
@@ -208,7 +210,7 @@ def test_markup_in_words_and_file_names_is_inert(browser, certificate, tmp_path)
     assert browser.title == "CERTIFIED: histogram"
 
 
-@pytest.mark.slow
+@deep
 def test_dark_is_dark_and_light_is_light(browser, certificate, tmp_path):
     for scheme, least, most in (("light", 200, 80), ("dark", 80, 200)):
         shown = Shown(browser, tmp_path / "report.html", page.html(certificate), scheme=scheme)
@@ -217,7 +219,7 @@ def test_dark_is_dark_and_light_is_light(browser, certificate, tmp_path):
         assert abs(sum(ground) - sum(ink)) > 450  # black on white is 765
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("paper", PAPER)
 def test_nothing_is_cut_on_paper(browser, certificate, tmp_path, paper):
     """The words of the printed pages are the words of the page, and all of them lie within the paper."""

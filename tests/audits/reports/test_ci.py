@@ -14,6 +14,7 @@ from audits import cli
 from audits.certificate.files import junit
 from audits.reports import standards
 from tests.audits.reports.test_reports import HOSTILE, RECEIVED
+from tests.depth import deep
 
 TEXT = {"type": "object", "required": ["text"], "properties": {"text": {"type": "string", "minLength": 1}}}
 
@@ -83,6 +84,7 @@ def certificate(request):
     return document
 
 
+@deep(quick_every=4)
 @pytest.mark.parametrize("claim", ["claims/mean.toml", "my claims/ä b#1?.toml", "a:b.toml", "/abs/100%.toml"])
 def test_sarif_is_what_the_standard_asks_for(certificate, claim):
     log = json.loads(standards.sarif(certificate, claim))
@@ -148,7 +150,7 @@ def pytest_of(words):
     return done.stdout
 
 
-@pytest.mark.slow
+@deep
 def test_the_workflow_runs(root, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GITHUB_ACTIONS", "true")

@@ -16,6 +16,7 @@ from dpaccount.errors import BudgetError
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.plan.events import Approximate, Plan, Pure, Relation
 from dpaccount.proof import REPLACE_ONE, assume_ball, assume_covers, discrete_gaussian, linear, nodes
+from tests.depth import deep
 
 
 def plan(epsilon, cover=None) -> Plan:
@@ -185,6 +186,7 @@ def test_damage_is_said_first(url, change, capsys):
     assert (code == 2 and "error: " in output.err) or (code == 1 and "DAMAGED" in output.out)
 
 
+@deep
 def test_nodes_of_a_stream_are_listed(tmp_path):
     url = f"sqlite:///{tmp_path}/stream.db"
     init(url, epsilon=100, delta=Fraction(1, 10**6), unit="round", relation=REPLACE_ONE, measure="zcdp")

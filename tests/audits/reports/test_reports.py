@@ -43,6 +43,7 @@ from dpaccount.schemas.certificate import Certificate
 from dpaccount.schemas.fields import Absent
 from mechanisms.statistics.statistic import Statistic
 from mechanisms.table.columns import Column
+from tests.depth import deep
 from tests.looped import looped
 
 RECEIVED = Path(__file__).with_name("received.json")
@@ -116,6 +117,7 @@ def released(certificate):
     return certificate
 
 
+@deep
 def test_budget_before_after_and_rest_come_from_the_certificate_alone(certificate):
     """Rounded to the safe side: what is spent up, what remains down."""
     text = Page(page.html(released(certificate))).text
@@ -262,6 +264,7 @@ def test_markup_in_a_claim_is_inert(certificate):
     assert page.registry(certificate).count("\n") == lines  # a text cannot begin another line
 
 
+@deep
 @given(
     st.fractions(min_value=0, max_value=50, max_denominator=1000),
     st.fractions(min_value=0, max_value=Fraction(99, 100), max_denominator=10**6),
@@ -433,6 +436,7 @@ def test_every_promise_is_worded(certificate, model, relation):
     assert "{" not in " ".join(sentences)
 
 
+@deep
 def test_half_the_noise_would_have_been_seen_with_enough_runs(certificate):
     """The expectation grows with the runs, and is above the claim where they are many and the claim is tight."""
     twin = copy.deepcopy(certificate)
@@ -551,6 +555,7 @@ def test_pictures_stay_within_their_frame(certificate, epsilon, delta, shown):
             assert 0 <= float(y) <= 300
 
 
+@deep
 @given(st.floats(0.1, 5), st.lists(st.floats(0, 0.999), min_size=2, max_size=5, unique=True))
 def test_the_line_between_what_is_proved_is_proved(most, parts):
     """Randomised response, whose δ is linear in e^ε: no chord lies below its curve."""
@@ -594,6 +599,7 @@ def test_what_differs_is_said_and_nothing_else(certificate):
     assert differences(other, certificate)[0].endswith("weaker in it.")
 
 
+@deep
 def test_the_commands(certificate, tmp_path, capsys):
     first = tmp_path / "a" / "certificate.json"
     first.parent.mkdir()
@@ -649,6 +655,7 @@ def places(value, at=()):
 STRANGE = (None, True, -1, 1e308, "", "inf", "1/0", HOSTILE, [], {}, [[]], {"": None})
 
 
+@deep
 def test_a_document_that_is_changed_anywhere_is_reported_or_refused_in_a_line(certificate, tmp_path, capsys):
     """Whatever one value becomes, or where one is missing: no report breaks."""
     file, text = tmp_path / "certificate.json", RECEIVED.read_text()

@@ -19,6 +19,7 @@ from audits.sandbox.crew import Crew
 from audits.sandbox.outcomes import of_value
 from audits.subjects.code import Code
 from dpaccount.errors import InputError
+from tests.depth import deep
 
 ASKED = {"claim": "1", "seed": "1"}
 SHOP = "def leak(data, rng): return round(float(data.sum()) + rng.laplace(scale=.5), 2)\n"
@@ -161,7 +162,7 @@ def test_the_number_of_jobs_is_a_part_of_what_was_asked(tmp_path, monkeypatch):
             begun(jobs, processors)
 
 
-@pytest.mark.slow
+@deep
 def test_the_same_command_goes_on_and_another_is_refused(dpaccount, tmp_path):
     (tmp_path / "shop.py").write_text(SHOP)
     code, out, _ = dpaccount(*WORDS)
@@ -192,7 +193,7 @@ def test_the_same_command_goes_on_and_another_is_refused(dpaccount, tmp_path):
     assert "another code" in dpaccount(*WORDS, "--keep", "runs.kept")[2]
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("share", [0.1, 0.4, 0.8])
 def test_killed_it_gives_the_answer_of_the_undisturbed_run(dpaccount, tmp_path, share):
     """By kill -9, at three sizes of the kept runs."""
@@ -216,7 +217,7 @@ def test_killed_it_gives_the_answer_of_the_undisturbed_run(dpaccount, tmp_path, 
     assert runs_in(kept) == runs
 
 
-@pytest.mark.nightly
+@deep
 @pytest.mark.statistical  # the sound function is accused with probability .05 by another seed
 def test_busy_processes_change_no_verdict_but_to_not_attacked(dpaccount, tmp_path):
     """Twenty of them, during a default audit of a broken function and of a sound one, without a pair."""

@@ -14,6 +14,7 @@ from audits.samples.reading import read_samples
 from audits.samples.two_samples import _chance_of_alike, compare
 from audits.tradeoff import MuClaim
 from dpaccount import checker
+from tests.depth import deep
 
 
 def gaussian(runs, shift, seed):
@@ -36,6 +37,7 @@ def write(path, values):
     return path
 
 
+@deep
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "npy", "parquet"])
 def test_every_format_gives_the_same_bound(dpaccount, tmp_path, ending):
     for name, shift in (("a", 0.0), ("b", 2.0)):
@@ -84,7 +86,7 @@ def test_sound_claims_are_not_refuted(dpaccount, tmp_path, words):
     assert (code, answer["verdict"], answer["refuted"]) == (0, "NOT REFUTED", False)
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.statistical  # seeded; fails by chance with probability below 1e-3
 def test_a_bound_is_rarely_above_the_truth(tmp_path):
     wrong, runs = 0, 100

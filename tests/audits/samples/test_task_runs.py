@@ -17,6 +17,7 @@ from audits.samples.task_runs import SandboxedRuns
 from audits.subjects.code import Code
 from audits.subjects.marks import NOT_RECORDED
 from dpaccount.work import run as runner
+from tests.depth import deep
 
 SHOP = """
 import warnings
@@ -85,6 +86,7 @@ def kept(store="work.db"):
     return set()
 
 
+@deep
 @pytest.mark.parametrize("function", ["mean", "leak", "crash"])
 def test_the_answer_is_the_same_wherever_runs_are_made(audit, monkeypatch, function):
     use, calls, honest = f"shop:{function}", [], runner.perform
@@ -104,7 +106,7 @@ def test_the_answer_is_the_same_wherever_runs_are_made(audit, monkeypatch, funct
     assert kept() == whole
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("words", [(), ("--store", "work.db"), ("--stop-early",)])
 def test_the_answer_is_the_same_from_several_processes(audit, words):
     early = [word for word in words if word == "--stop-early"]
@@ -112,7 +114,7 @@ def test_the_answer_is_the_same_from_several_processes(audit, words):
     assert audit("shop:leak", *words, "--backend", "loky", jobs=2)[:2] == plain[:2]
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.filterwarnings("ignore")
 def test_the_answer_is_the_same_from_a_cluster(audit):
     from distributed import LocalCluster
@@ -122,14 +124,14 @@ def test_the_answer_is_the_same_from_a_cluster(audit):
     assert there[:2] == audit("shop:leak", "--seconds", 1000)[:2]
 
 
-@pytest.mark.slow
+@deep
 def test_a_pair_is_searched_for_in_tasks_as_well(audit):
     plain = audit("shop:loose", "--seconds", 1000, pair=False)
     assert plain[1]["verdict"] == "NOT REFUTED"
     assert audit("shop:loose", "--backend", "serial", pair=False)[:2] == plain[:2]
 
 
-@pytest.mark.slow  # a store with some of the results: test_the_answer_is_the_same_wherever_runs_are_made
+@deep  # a store with some of the results: test_the_answer_is_the_same_wherever_runs_are_made
 def test_killed_audits_go_on_to_the_same_answer(audit, tmp_path):
     command = [sys.executable, "-m", "dpaccount", "audit", "shop:slow", *map(str, WORDS), "--jobs", "1"]
     for groups in (4, 9):
@@ -143,6 +145,7 @@ def test_killed_audits_go_on_to_the_same_answer(audit, tmp_path):
     assert before < kept()
 
 
+@deep
 def test_other_code_is_other_work(audit, tmp_path):
     audit("shop:leak", "--store", "work.db")
     before = {series for series, _ in kept()}
@@ -181,6 +184,7 @@ REFUSED = [
 ]
 
 
+@deep(quick_every=4)
 @pytest.mark.parametrize(("source", "said"), REFUSED)
 def test_what_cannot_travel_or_stands_for_itself_alone_is_refused(audit, tmp_path, source, said):
     (tmp_path / "bad.py").write_text(source.replace("{}", "pass"))

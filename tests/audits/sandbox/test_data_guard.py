@@ -8,6 +8,7 @@ from audits.cli import run
 from audits.sandbox.data_guard import access, guard
 from audits.sandbox.fork import in_fork
 from dpaccount.ledger.ledger import Ledger, init
+from tests.depth import deep
 
 OWN = """
 from fractions import Fraction
@@ -75,7 +76,7 @@ def certify(files, capfd, **at):
         return code, *capfd.readouterr(), ledger.show()["entries"]
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("place", ["import", "play", "report"])
 def test_code_that_opens_the_data_file_by_itself_is_a_wrong_request(files, capfd, place):
     code, out, err, charged = certify(files, capfd, **{place: True})
@@ -84,7 +85,7 @@ def test_code_that_opens_the_data_file_by_itself_is_a_wrong_request(files, capfd
     assert "93.2" not in err
 
 
-@pytest.mark.slow
+@deep
 def test_a_reader_may_open_it(files, capfd):
     code, out, _, charged = certify(files, capfd)
     assert (code, charged) == (0, 1)

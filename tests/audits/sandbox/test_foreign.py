@@ -16,6 +16,7 @@ from audits.sandbox import foreign, foreign_worker
 from audits.sandbox.foreign import OtherPython, Program, ProgramFailed, as_arrow, as_csv, as_json
 from audits.sandbox.outcomes import Ending, of_value
 from dpaccount.errors import InputError
+from tests.depth import deep
 
 C_PROGRAM = """
 #include <stdio.h>
@@ -123,6 +124,7 @@ def test_the_worker_is_one_file_that_old_interpreters_read():
     assert names <= {"base64", "importlib", "inspect", "json", "os", "random", "sys", "numpy"}
 
 
+@deep
 def test_what_a_function_does_elsewhere_is_what_it_did(other):
     rng = np.random.default_rng(1)
     assert other("kind")(np.zeros(2), rng) == ("ndarray", 3)
@@ -157,7 +159,7 @@ def test_what_a_program_that_is_no_interpreter_says_is_not_shown(other, capfd):
     assert capfd.readouterr().err == ""
 
 
-@pytest.mark.slow
+@deep
 def test_an_audit_in_another_interpreter(dpaccount, module):
     words = ["--python", "/usr/bin/python3" if Path("/usr/bin/python3").exists() else sys.executable]
     words += ["--epsilon", "1", "--trials", "300", "--seconds", "1e5", *PAIR, "--json"]
@@ -181,7 +183,7 @@ def interpreter(version):
     pytest.skip(f"no Python {version} that runs, in ~/.pyenv/versions or on the path")
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.statistical  # `fair` meets ε = 1 with a bound of .05: accused with probability .05 by another seed
 @pytest.mark.parametrize(("name", "verdict"), [("leak", "REFUTED"), ("fair", "NOT REFUTED")])
 def test_old_and_new_interpreters_give_one_verdict(dpaccount, module, name, verdict):
@@ -197,7 +199,7 @@ def test_old_and_new_interpreters_give_one_verdict(dpaccount, module, name, verd
     assert answers[0] == answers[1]
 
 
-@pytest.mark.slow
+@deep
 def test_a_sensitivity_in_another_interpreter(dpaccount, module):
     """What the query moves by is measured there; a query needs no generator, and none is seeded."""
     (module / "queries.py").write_text(
@@ -310,6 +312,7 @@ def test_a_program_that_fails_says_how(dpaccount, tmp_path, script, said):
         )
 
 
+@deep
 def test_a_program_that_never_prints_json_is_a_wrong_request(dpaccount, tmp_path):
     words = ["--epsilon", "1", "--trials", "20", *PAIR, "--json"]
     code, out, err = dpaccount("audit", "--command", "/bin/echo no {data}", *words)
@@ -348,7 +351,7 @@ def test_what_does_not_go_with_a_command_is_refused(dpaccount):
     )
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.statistical  # seeded by the system: the sound claim fails at most once in 1,000, the broken one practically never
 def test_a_c_program_with_noise_of_its_own(dpaccount, noisy):
     words = ["--trials", "1000", "--seconds", "1e5", "--confidence", "0.999", *PAIR, "--json"]

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 
 import pytest
+from tests.depth import deep
 
 RUNS = ["--confidence", "0.999", "--seed", "7", "--json"]
 PAIR = ["--left", str([3] + [0] * 19), "--right", str([0] * 20), "--trials", "4000", "--seconds", "1e5"]
@@ -42,7 +43,7 @@ def claims(audit, epsilon):
     return [*audit[:at], str(epsilon), *audit[at + 1 :], *RUNS]
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize(
     ("file", "tool"), [("noisy_sum.c", "gcc"), ("noisy_sum.rs", "rustc"), ("noisy_sum.R", "Rscript")]
 )
@@ -56,7 +57,7 @@ def test_a_program_of_the_page_keeps_its_claim_and_no_smaller_one(
         assert dpaccount(*claims(audit, epsilon), *more)[0] == code, epsilon
 
 
-@pytest.mark.slow
+@deep
 def test_all_digits_of_naive_noise_are_refuted(root, tmp_path, monkeypatch, dpaccount):
     """As the page says of C: what is printed with every bit of the sum and of the noise."""
     audit = prepared(root, tmp_path, "noisy_sum.c", "gcc")

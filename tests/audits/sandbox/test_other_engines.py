@@ -15,6 +15,7 @@ from audits.sandbox.table_parts import TableWork
 from dpaccount.errors import InputError
 from tests.audits.certificate.test_tables import claim_on, opened, reads, table
 from tests.audits.sandbox.test_table_parts import PERSONS, asked, claimed, real_digests
+from tests.depth import deep
 from tests.looped import looped
 
 READ = "column = 'y'\nscale = 3\ncount_scale = 3"
@@ -40,6 +41,7 @@ def sums(summer, frames, batch=7):
     return [next(iter(shipped.of_frames(each))).to_dict("records")[0] for each in given]
 
 
+@deep
 def test_the_totals_of_parts_are_those_of_the_table_in_their_order(tmp_path):
     claim, summer, frame = begun(tmp_path)
     frame.to_csv(tmp_path / "t.csv", index=False)  # in the order that the parts have
@@ -210,7 +212,7 @@ def test_other_code_and_no_sums_are_refused(tmp_path):
         other_engines.begin(claim_on(tmp_path, "quantile", reads("quantile")))
 
 
-@pytest.mark.slow
+@deep
 def test_a_release_from_another_engine_says_so(tmp_path, dpaccount):
     table(tmp_path)
     path = claim_on(tmp_path, "clipped-mean", READ, relation="add-remove", rows=40, about=PERSONS)

@@ -28,6 +28,7 @@ from audits.scores.outcome_columns import learn
 from audits.sensitivity.search import movement
 from audits.subjects.code import Code
 from dpaccount.errors import InputError
+from tests.depth import deep
 from tests.looped import looped
 
 
@@ -121,6 +122,7 @@ WRAPPED = {
 }
 
 
+@deep(quick_every=11)
 @pytest.mark.parametrize("leaf", LEAVES)
 @pytest.mark.parametrize("wrapped", WRAPPED)
 def test_the_attack_sees_every_change_beside_noise(leaf, wrapped):
@@ -190,7 +192,7 @@ values = st.recursive(
 )
 
 
-@pytest.mark.slow
+@deep
 @settings(max_examples=100)
 @given(values, values)
 def test_outcomes_are_equal_only_where_values_are(a, b):
@@ -199,6 +201,7 @@ def test_outcomes_are_equal_only_where_values_are(a, b):
     assert unpack_outcome(pack_outcome(of_value(a))).key() == of_value(a).key()
 
 
+@deep
 @settings(max_examples=60)
 @given(st.integers(1, 5000), st.data())
 def test_queries_of_many_numbers_move_by_what_they_move(many, data):
@@ -212,6 +215,7 @@ def test_queries_of_many_numbers_move_by_what_they_move(many, data):
     assert movement(a, b, "l2")[0] == pytest.approx(math.hypot(*steps))
 
 
+@deep
 def test_a_result_with_an_object_in_it_is_refused(tmp_path):
     (tmp_path / "late.py").write_text("def f(data): return [1.0, object()] if data[0] else 1.0")
     with Crew(Code("late:f", (str(tmp_path),)), seconds=60) as crew:
@@ -221,6 +225,7 @@ def test_a_result_with_an_object_in_it_is_refused(tmp_path):
             crew.run([(1,)])
 
 
+@deep
 @pytest.mark.parametrize("name", ["statistics", "math", "numpy"])
 def test_a_module_that_another_one_hides_is_not_run(tmp_path, name):
     (tmp_path / f"{name}.py").write_text("def mean(data): return 100 * sum(data)\nsqrt = mean")
@@ -228,6 +233,7 @@ def test_a_module_that_another_one_hides_is_not_run(tmp_path, name):
         Crew(Code(f"{name}:{'sqrt' if name == 'math' else 'mean'}", (str(tmp_path),)), seconds=60)
 
 
+@deep
 def test_the_order_of_folders_and_packages_is_kept(tmp_path):
     for folder in ("one", "two"):
         (tmp_path / folder / "pack").mkdir(parents=True)
@@ -238,6 +244,7 @@ def test_the_order_of_folders_and_packages_is_kept(tmp_path):
         assert crew.run([(0,)])[0].labels == ("one",)
 
 
+@deep
 def test_an_edit_of_the_same_length_within_a_second_is_what_runs(tmp_path):
     """Python would run the bytecode that it keeps of the file, which has the same length and the same time."""
     file, when = tmp_path / "edited.py", 10**9
@@ -275,7 +282,7 @@ def f(data, rng):
 """
 
 
-@pytest.mark.slow
+@deep
 def test_every_outcome_is_that_of_its_run_whatever_other_runs_do(tmp_path):
     (tmp_path / "wild.py").write_text(WILD)
     with Crew(Code("wild:f", (str(tmp_path),)), seconds=20, jobs=2) as crew:

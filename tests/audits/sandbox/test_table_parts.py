@@ -34,6 +34,7 @@ from mechanisms.table.reading import files_of
 from mechanisms.table.totals import TablePart, divide
 from mechanisms.table.user_level import named
 from tests.audits.certificate.test_tables import MECHANISMS, claim_on, opened, reads, table
+from tests.depth import deep
 from tests.looped import looped
 
 PERSONS = "id = 'who'\nmax_rows = 2"
@@ -74,6 +75,7 @@ def real_digests(claim):
     return digests_of(bound(claim), digest_of_data(claim.data_file))
 
 
+@deep
 @pytest.mark.parametrize("name", MECHANISMS)
 @pytest.mark.parametrize("about", ["", PERSONS])
 def test_every_sum_is_published_as_it_is_played(tmp_path, name, about):
@@ -107,6 +109,7 @@ def test_sums_are_what_most_tables_are_for():
     assert sums >= {*named_, "laplace-vector", "clipped-mean", "variance", "quantiles", "second-moments"}
 
 
+@deep
 def test_parts_and_processes_change_nothing(tmp_path, claim, work):
     folder = tmp_path / "w"
     works = (TableWork(), TableWork(2, 3), TableWork(4, 7, folder), TableWork(1, 7, folder))
@@ -115,6 +118,7 @@ def test_parts_and_processes_change_nothing(tmp_path, claim, work):
     assert {each.units for each in found} == {32}
 
 
+@deep
 def test_progress_counts_the_parts_that_are_done_and_those_that_were(tmp_path, claim):
     work, said = TableWork(2, 4, tmp_path / "w"), []
     for _ in range(2):
@@ -122,6 +126,7 @@ def test_progress_counts_the_parts_that_are_done_and_those_that_were(tmp_path, c
     assert said == [f"summing the table: {done} of 4 parts" for done in (0, 1, 2, 3, 4, 4)]
 
 
+@deep
 def test_finished_parts_are_not_done_again(tmp_path, monkeypatch, claim):
     folder = tmp_path / "w"
     first = asked(claim, TableWork(1, 4, folder))
@@ -164,6 +169,7 @@ HEADER = [
 ]
 
 
+@deep(quick_every=2)
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
@@ -251,6 +257,7 @@ def rows_kept(folder):
     return sorted(path.name for path in rows.iterdir()) if rows.exists() else None
 
 
+@deep
 @pytest.mark.parametrize("parts", [1, 4])
 def test_after_a_kill_rows_are_not_read_again_and_are_removed(tmp_path, monkeypatch, parts, claim, work):
     whole = asked(claim, TableWork())
@@ -265,6 +272,7 @@ def test_after_a_kill_rows_are_not_read_again_and_are_removed(tmp_path, monkeypa
     assert (found.sums.tolist(), found.units, rows_kept(tmp_path)) == (whole.sums.tolist(), whole.units, None)
 
 
+@deep
 @pytest.mark.parametrize("work", [TableWork(), TableWork(by_file=True)])
 def test_rows_of_a_killed_command_are_removed_by_one_that_needs_none(tmp_path, work, claim):
     """Its manifest was removed, as the refusal of another command's says."""
@@ -275,6 +283,7 @@ def test_rows_of_a_killed_command_are_removed_by_one_that_needs_none(tmp_path, w
     assert rows_kept(tmp_path) is None
 
 
+@deep
 @pytest.mark.parametrize("spoil", [
     lambda rows: (rows / "digests.json").unlink(),
     lambda rows: (rows / "digests.json").write_text("{}"),
@@ -292,6 +301,7 @@ def test_rows_that_are_not_whole_or_of_other_work_are_written_again(tmp_path, sp
     assert (found.sums.tolist(), found.units, rows_kept(tmp_path)) == (whole.sums.tolist(), whole.units, None)
 
 
+@deep
 def test_rows_that_were_changed_are_refused_once(tmp_path, claim, work):
     killed_after(claim, work, 1)
     file = tmp_path / "w" / "rows-of-parts" / "2"
@@ -318,6 +328,7 @@ def test_a_folder_of_somebody_elses_files_is_left_alone(tmp_path, link, claim, w
     assert [name for name in before if not (rows / name).exists()] == []
 
 
+@deep
 def test_a_disk_that_is_full_of_rows_is_one_line_and_leaves_none(tmp_path):
     table(tmp_path, rows=20_000)
     claim, work = claimed(tmp_path), TableWork(1, 4, tmp_path / "w")
@@ -396,7 +407,7 @@ def test_what_is_trusted_is_said(tmp_path, claim):
     assert "a sample of the persons" in table_parts.trust_hazards(many, cluster)[1]
 
 
-@pytest.mark.slow
+@deep
 def test_a_release_by_file_says_so_and_is_printed_again_without_reading(tmp_path, dpaccount, monkeypatch):
     divided(tmp_path)
     claim = claim_on(
@@ -433,6 +444,7 @@ def test_a_table_that_changes_before_it_is_read_is_refused(tmp_path, claim):
         release.read(due, subject_of(claim))
 
 
+@deep
 @pytest.mark.parametrize("late", [False, True])
 def test_no_part_of_a_file_that_changed_after_its_digest_is_kept(tmp_path, late, claim, work):
     """Put back, it would be released under the totals of the other one; `late`: the broken order."""
@@ -472,6 +484,7 @@ def test_rows_of_a_file_that_changed_and_changed_back_are_refused(tmp_path, monk
     assert len(rows)
 
 
+@deep
 def test_a_line_of_a_manifest_counts_once_for_its_own_part_and_work(tmp_path, claim):
     """Copied, changed in any member, in another order, or of other work, it is refused, and never summed."""
     work, path = TableWork(1, 3, tmp_path / "w"), tmp_path / "w" / "manifest.jsonl"
@@ -537,6 +550,7 @@ def test_a_secret_that_is_cut_or_another_is_refused(tmp_path, secret, claim):
         rewritten(path, lambda lines: lines[0].update(secret=secret))
 
 
+@deep
 def test_a_full_disk_is_one_line_and_what_was_kept_goes_on(tmp_path, claim):
     work = TableWork(1, 8, tmp_path / "w")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -551,6 +565,7 @@ def test_a_full_disk_is_one_line_and_what_was_kept_goes_on(tmp_path, claim):
     assert asked(claim, work).sums.tolist() == asked(claim, TableWork()).sums.tolist()
 
 
+@deep
 def test_a_wrong_number_of_persons_is_refused_for_the_whole(tmp_path):
     table(tmp_path)
     with pytest.raises(InputError, match="more distinct values of 'who' than the claim's limit of 31"):
@@ -565,6 +580,7 @@ class Averaged(ClippedMean):
         return super().query(data) // max(len(data), 1)
 
 
+@deep
 @pytest.mark.parametrize("made_by", [ClippedMean, Averaged])
 def test_a_query_that_is_no_sum_is_refused_before_any_charge(tmp_path, monkeypatch, made_by):
     """The broken twin: in parts it shows another number than of all rows at once."""
@@ -640,6 +656,7 @@ def on_worker(tmp_path, monkeypatch, capsys, claim):
     return answered
 
 
+@deep
 def test_a_worker_reads_the_rows_of_its_part_and_without_them_the_table(tmp_path, on_worker, monkeypatch):
     whole = [on_worker(number, None) for number in range(7)]
     assert [on_worker(number, "elsewhere") for number in range(7)] == whole
@@ -653,6 +670,7 @@ def test_a_worker_reads_the_rows_of_its_part_and_without_them_the_table(tmp_path
     assert found == [[], 0, ""]
 
 
+@deep
 def test_another_pyarrow_is_other_work_and_the_same_release(monkeypatch, claim):
     """Its totals are summed again; what was charged is not charged again."""
     subject = subject_of(claim)
@@ -740,10 +758,10 @@ def assert_released_once(words, folder, claim, partitions):
     assert [sum(each) for each in zip(*sums, strict=True)] == asked(claim, TableWork()).sums.tolist()
 
 
-NIGHTLY = [pytest.param(partitions, marks=pytest.mark.nightly) for partitions in (1, 64)]
+NIGHTLY = [pytest.param(partitions, marks=deep) for partitions in (1, 64)]
 
 
-@pytest.mark.parametrize("partitions", [pytest.param(7, marks=pytest.mark.slow), *NIGHTLY])
+@pytest.mark.parametrize("partitions", [pytest.param(7, marks=deep), *NIGHTLY])
 def test_a_release_in_parts_that_is_killed_is_charged_once(tmp_path, dpaccount, partitions):
     words, claim = to_release(tmp_path, dpaccount, "--partitions", str(partitions), "--jobs", "2")
     rng = random.Random(partitions)
@@ -770,7 +788,7 @@ def cluster(root):
         yield started
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.filterwarnings("ignore")
 def test_a_cluster_whose_workers_are_killed_finds_the_same_totals(tmp_path, cluster):
     table(tmp_path, rows=20_000)
@@ -795,7 +813,7 @@ def crew_of(address, folder=None):
     return subprocess.Popen([*words, "--no-nanny", "--no-dashboard"], **quiet, cwd=folder)
 
 
-@pytest.mark.nightly
+@deep
 @pytest.mark.filterwarnings("ignore")
 def test_a_release_whose_cluster_is_killed_at_random_is_charged_once(tmp_path, dpaccount, cluster):
     """Two workers, of which one is killed at the start and whenever a part has come back; another begins."""
@@ -826,7 +844,7 @@ def test_a_release_whose_cluster_is_killed_at_random_is_charged_once(tmp_path, d
             each.wait()
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("what", ["claim", "data", "code"])
 def test_a_worker_with_another_claim_or_table_or_code_is_refused(tmp_path, cluster, what, claim):
@@ -841,7 +859,7 @@ def test_a_worker_with_another_claim_or_table_or_code_is_refused(tmp_path, clust
         asked(claim, TableWork(1, 2, None, cluster.scheduler_address), digests=digests)
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.filterwarnings("ignore")
 def test_a_worker_of_before_is_refused_as_one(tmp_path, cluster, root, claim):
     """As one that knows the function of a part with other arguments."""
@@ -885,13 +903,13 @@ def test_what_only_another_version_gives_is_no_part(given):
         table_parts._answer(Gave(given))
 
 
-@pytest.mark.slow
+@deep
 def test_a_process_that_is_asked_in_other_words_is_of_another_version():
     wrong, *_ = json.loads(table_parts._remote('["a claim", {}]'))
     assert "(its process ended with 1), as one with another version of this program" in wrong
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.filterwarnings("ignore")
 def test_a_cluster_without_workers_is_one_line(cluster, monkeypatch, claim):
     monkeypatch.setattr(table_parts, "WAITS_ALONE", 0)
@@ -902,7 +920,7 @@ def test_a_cluster_without_workers_is_one_line(cluster, monkeypatch, claim):
         asked(claim, TableWork(1, 2, None, cluster.scheduler_address))
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.filterwarnings("ignore")
 def test_a_cluster_that_is_not_there_is_one_line(monkeypatch, claim):
     monkeypatch.setattr(table_parts, "CONNECT_SECONDS", 1)
@@ -910,7 +928,7 @@ def test_a_cluster_that_is_not_there_is_one_line(monkeypatch, claim):
         asked(claim, TableWork(1, 2, None, "tcp://127.0.0.1:9"))
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.filterwarnings("ignore")
 def test_a_scheduler_that_goes_away_is_one_line_and_what_was_kept_goes_on(tmp_path, claim):
     work = TableWork(1, 6, tmp_path / "w")

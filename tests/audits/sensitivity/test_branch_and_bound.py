@@ -14,6 +14,7 @@ from flint import arb
 from audits.datasets.shape import Shape
 from audits.sensitivity.balls import Ball, Undecided, accepting_balls, array
 from audits.sensitivity.branch_and_bound import BOXES, boxes_for, entries, prove
+from tests.depth import deep
 
 
 def shape(rows, columns=None, low=0.0, high=1.0, *, integer=False, relation="replace-one", radius=None):
@@ -78,6 +79,7 @@ TRUE = [
 ]
 
 
+@deep
 @pytest.mark.parametrize(("query", "data", "norm", "true"), TRUE)
 def test_a_true_bound_is_proved_and_one_just_below_is_refuted(query, data, norm, true):
     proof = prove(query, data, norm, true)
@@ -98,12 +100,13 @@ def entries_of(query, data):
     return found["sums"] if isinstance(found, dict) else found
 
 
-@pytest.mark.slow
+@deep
 def test_a_bound_inside_the_box_of_a_root_that_may_be_zero():
     assert prove(spread, shape(3), "l1", Fraction(1, 2)).status == "proved"  # the truth: √2/3 = 0.4714
     assert prove(spread, shape(3), "l1", Fraction(47, 100)).status == "refuted"
 
 
+@deep
 def test_what_never_moves_but_looks_as_if_stays_undecided_with_its_gap():
     """Every x is subtracted from itself; balls forget that both are the same (dependency)."""
 
@@ -134,6 +137,7 @@ def test_a_narrow_peak_that_no_search_meets_is_found_by_bounds():
     assert prove(peak, shape(2), "l1", Fraction(3) + Fraction(1, 1000)).status == "proved"
 
 
+@deep
 @pytest.mark.parametrize(
     ("query", "said"),
     [
@@ -157,6 +161,7 @@ def test_too_many_numbers_are_said():
     assert "65 numbers" in prove(mean, shape(64), "l1", Fraction(1)).why
 
 
+@deep
 def test_balls_hold_values_slopes_and_bends():
     """Over random small boxes: values and divided differences of floats lie within the balls."""
 
@@ -271,7 +276,7 @@ def test_more_seconds_and_smaller_pairs_allow_more_boxes():
         assert list(column) == sorted(column, reverse=True)
 
 
-@pytest.mark.slow
+@deep
 def test_the_command_proves_refutes_and_says_what_it_cannot(prove_clinic):
     code, out = prove_clinic("mean", "0.5", "--json")
     answer = json.loads(out)
@@ -285,7 +290,7 @@ def test_the_command_proves_refutes_and_says_what_it_cannot(prove_clinic):
     assert "balls cannot tell" in json.loads(out)["proof"]["why"]
 
 
-@pytest.mark.slow
+@deep
 def test_the_command_prints_what_the_proof_refutes_as_a_test(prove_clinic, tmp_path, monkeypatch):
     code, out = prove_clinic("peak", "2")  # a peak of width 1e-5: no search without bounds meets it
     assert code == 1
@@ -297,6 +302,7 @@ def test_the_command_prints_what_the_proof_refutes_as_a_test(prove_clinic, tmp_p
         space["test_sensitivity_of_peak"]()
 
 
+@deep
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -15,6 +15,7 @@ from mechanisms.statistics.estimates import table
 from mechanisms.statistics.statistic import Statistic
 from mechanisms.table.bind_columns import Promise
 from mechanisms.table.columns import Column
+from tests.depth import deep
 
 WARD = Column("ward", "category", values=("a", "b"))  # rows of neither are in no cell
 SEEN = Column("seen", "boolean")
@@ -61,6 +62,7 @@ def totals(rows, *names):
     return found
 
 
+@deep
 @settings(max_examples=20)
 @given(st.integers(0, 2**32), st.sampled_from([0, 3, 30, 300]))
 def test_all_tables_add_up(seed, noise):

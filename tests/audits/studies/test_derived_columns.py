@@ -11,6 +11,7 @@ from dpaccount import checker
 from dpaccount.errors import InputError
 from dpaccount.schemas.claim import StudyTable
 from tests.audits.studies.test_studies import COUNT, HEAD, data, statistics, study  # noqa: F401
+from tests.depth import deep
 
 DERIVED = """
 [data.derived]
@@ -66,7 +67,7 @@ def more_reported(document):
     return "reports other statistics than are listed"
 
 
-@pytest.mark.slow
+@deep
 def test_a_study_of_derived_columns_is_released_and_checked(dpaccount, study, data, monkeypatch, tmp_path):  # noqa: F811
     """A certificate in which a formula is another is invalid."""
     monkeypatch.setattr(make, "EXAMPLES", 3)
@@ -133,7 +134,7 @@ def test_only_studies_have_derived_columns(dpaccount, tmp_path):
     assert "unknown key 'derived'" in err
 
 
-@pytest.mark.slow(one_in=2)
+@deep
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 def test_values_that_nobody_listed_are_released(dpaccount, study, monkeypatch, tmp_path, relation):  # noqa: F811
     """All notes are one text; nobody listed the wards either, of which A, B and C are in use."""

@@ -10,6 +10,7 @@ from audits.editions import added
 from dpaccount.documents import Place, canonical, parse_toml
 from dpaccount.errors import InputError
 from tests.audits.studies.test_studies import COUNT, HEAD, data, spent, statistics, study  # noqa: F401
+from tests.depth import deep
 
 FIRST = (
     COUNT + 'by = ["ward"]\nwhere = "age > 17"',
@@ -106,7 +107,7 @@ def test_an_edition_says_its_number_and_what_it_follows(study, key):  # noqa: F8
     )
 
 
-@pytest.mark.nightly
+@deep
 def test_three_editions_are_released(dpaccount, study, data, monkeypatch, tmp_path):  # noqa: F811
     """Each keeps what was released, and charges what it adds; a refused one charges nothing."""
     monkeypatch.setattr(make, "EXAMPLES", 3)

@@ -20,6 +20,7 @@ from dpaccount.errors import BudgetError, InputError
 from dpaccount.ledger.ledger import Ledger, init
 from mechanisms.table.columns import Column
 from mechanisms.table.reading import batches
+from tests.depth import deep
 
 URL = "sqlite:///visits.db"
 TOML = """
@@ -113,7 +114,7 @@ def table(frame=None, **changed):
     return dp.Table(rows() if frame is None else frame, unit="patient", **{**said, **changed})
 
 
-@pytest.mark.slow(one_in=2)
+@deep
 @pytest.mark.parametrize(("unit", "library"), [("patient", dict), (None, pl.DataFrame)])
 def test_a_plain_count_of_a_frame_is_released(tmp_path, monkeypatch, unit, library):
     """The noise has a standard deviation below 30: beyond 300 is no false alarm in any lifetime."""
@@ -139,6 +140,7 @@ def test_a_table_is_the_study_of_a_file_with_the_same_words(tmp_path):
     assert "regression of stay" in made.plan()._repr_html_()
 
 
+@deep
 @settings(max_examples=40)
 @given(st.lists(CELLS, min_size=1, max_size=8))
 def test_each_cell_is_one_line_and_counts_as_it_does_by_itself(cells):
@@ -269,7 +271,7 @@ def entries():
         return ledger.show()["entries"]
 
 
-@pytest.mark.slow
+@deep
 def test_a_table_is_released_and_charged_once(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     few = {"audit": {"trials": 60}}

@@ -16,6 +16,7 @@ from dpaccount.errors import InputError
 from mechanisms.statistics.expressions import code_of
 from mechanisms.table.reading import Remote
 from tests.audits.studies.test_studies import COUNT, HEAD, data, statistics, study  # noqa: F401
+from tests.depth import deep
 
 JOIN = """
 [data.join.wards]
@@ -56,6 +57,7 @@ def test_each_row_gets_the_columns_of_its_key(dpaccount, joined):
     assert dpaccount("plan", joined())[0] == 0
 
 
+@deep
 @settings(max_examples=20)
 @given(st.permutations("ABCDEF"), st.lists(st.integers(0, 40), min_size=6, max_size=6), st.integers(0, 6))
 def test_a_join_is_that_of_python(tmp_path_factory, keys, beds, many):
@@ -111,7 +113,7 @@ def test_a_join_that_cannot_be_is_one_sentence(dpaccount, joined, wards, old, ne
     assert why in err
 
 
-@pytest.mark.slow
+@deep
 def test_a_joined_study_is_released_and_checked(dpaccount, joined, data, monkeypatch, tmp_path):  # noqa: F811
     monkeypatch.setattr(make, "EXAMPLES", 3)
     code, out, err = dpaccount("release", joined(), "--quick", "--jobs", 1, "--json")

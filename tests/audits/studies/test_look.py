@@ -15,6 +15,7 @@ from audits.claim import read_claim
 from audits.studies import look as looking
 from dpaccount.errors import InputError
 from mechanisms.table.reading import batches
+from tests.depth import deep
 from tests.dpaccount.checker.made import sealed
 from tests.looped import looped
 
@@ -177,7 +178,7 @@ def test_cells_of_a_frame_that_are_listed_are_texts():
         _ = dp.Table({"x": [1.5]}, columns=columns, **total).mean("x").study
 
 
-@pytest.mark.slow
+@deep
 def test_a_study_of_another_notation_is_released_and_checked(dpaccount, study):
     """The certificate says how the file was read; the checker takes it, and no word that it does not know."""
     ledger = f"sqlite:///{study.parent / 'visits.db'}"

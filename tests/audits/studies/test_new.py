@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from audits.claim import read_claim
 from audits.studies.new import NewStudy, begun, in_words, write
 from dpaccount.errors import DpaccountError, InputError
+from tests.depth import deep
 from tests.looped import looped
 
 HEADER = "patient,day,age,city of birth,minutes"
@@ -277,7 +278,7 @@ def test_names_and_values_of_any_spelling_are_read_back(tmp_path, name, values):
     assert read_claim(tmp_path / "study.toml").table == claim.table
 
 
-@pytest.mark.nightly
+@deep
 def test_from_a_file_to_a_checked_table(dpaccount, visits):
     rows = [f"{k},2024-01-01,{k % 90},{'north' if k % 3 else 'south'},{k % 120}" for k in range(300)]
     (visits / "visits.csv").write_text("\n".join([HEADER, *rows]))

@@ -11,6 +11,7 @@ from audits.api.functions import CertificateContent
 from dpaccount import checker
 from dpaccount.errors import InputError, LedgerError
 from dpaccount.ledger.ledger import Ledger
+from tests.depth import deep
 
 URL = "sqlite:///visits.db"
 
@@ -61,7 +62,7 @@ def test_a_file_that_is_no_study_is_refused(root, clinic):
         dp.Study.read(root / "examples" / "mechanisms" / "histogram.toml")
 
 
-@pytest.mark.nightly
+@deep
 def test_a_study_is_certified_without_its_data_then_released_once(clinic):
     study = dp.Study.read("study.toml")
     data = (clinic / "visits.csv").read_bytes()
@@ -85,7 +86,7 @@ def test_a_study_is_certified_without_its_data_then_released_once(clinic):
         first["ages"]
 
 
-@pytest.mark.nightly
+@deep
 def test_a_chosen_median_says_its_ranks_and_no_interval(clinic):
     """From the file's word to certificate, checker, table and CSV; several rows of a unit count."""
     head = (clinic / "study.toml").read_text().partition("[[statistic]]")[0]

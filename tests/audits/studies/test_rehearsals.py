@@ -20,6 +20,7 @@ from dpaccount.noise.samplers import Rehearsal
 from mechanisms.statistics.estimates import table
 from mechanisms.statistics.statistic import NUMBERS
 from mechanisms.table.user_level import named
+from tests.depth import deep
 
 RUNS = 200
 MOST_MISSED = 26  #: of 200 at .05 each more are missed once in 10⁵; there are 20 statistics
@@ -178,7 +179,7 @@ def truth(what, key, rows):
     return np.quantile(numbers, 0.9) if what.what == "quantile" else OF[what.what](numbers)
 
 
-@pytest.mark.nightly
+@deep
 @pytest.mark.statistical  # seeded; MOST_MISSED says how rarely a sound one has so many
 @pytest.mark.parametrize(("text", "made", "many"), [(HOSPITAL, hospital, 8), (SURVEY, survey, 12)])
 def test_intervals_are_right_in_nineteen_of_twenty_rehearsals(tmp_path, text, made, many):

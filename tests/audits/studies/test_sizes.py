@@ -10,6 +10,7 @@ from audits.hypothesis_tests.smoke_test import FEW_NUMBERS, MAX_DATASET_NUMBERS,
 from audits.subjects.catalogue import subject_of
 from dpaccount.ledger.ledger import init
 from mechanisms.stable_histogram import StableHistogram
+from tests.depth import deep
 
 LIMITS = (FEW_NUMBERS, MAX_DATASET_NUMBERS)
 MOST = 10**9  #: units of a declared table
@@ -76,7 +77,7 @@ SLOW += [("gaussian", MAX_DATASET_NUMBERS, 1)]
 REST = [*(case for case in CASES if case not in SLOW), *((way, MOST, None) for way in list(WAYS)[:5])]
 
 
-@pytest.mark.slow(one_in=4)
+@deep
 @pytest.mark.parametrize(("way", "limit", "more"), SLOW)
 def test_every_kind_of_statistic_is_released_on_both_sides_of_a_limit(
     way, limit, more, tmp_path, monkeypatch
@@ -84,7 +85,7 @@ def test_every_kind_of_statistic_is_released_on_both_sides_of_a_limit(
     released(way, limit // width(way) + more, tmp_path, monkeypatch)
 
 
-@pytest.mark.nightly
+@deep
 @pytest.mark.parametrize(("way", "limit", "more"), REST)
 def test_it_is_released_in_every_way(way, limit, more, tmp_path, monkeypatch):
     released(way, limit if more is None else limit // width(way) + more, tmp_path, monkeypatch)
@@ -103,6 +104,7 @@ def released(way, units, folder, monkeypatch):
         assert all(row["low"] is None or row["low"] <= row["estimate"] <= row["high"] for row in rows)
 
 
+@deep
 @pytest.mark.parametrize("way", WAYS)
 def test_what_is_tested_is_of_one_size_however_many_units_are_declared(way):
     """Else a test of 80,000 units would cost more than one of a million."""

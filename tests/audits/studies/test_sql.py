@@ -17,6 +17,7 @@ from audits.reports.tables import study_of
 from dpaccount.documents import parse_toml
 from dpaccount.errors import BudgetError, InputError
 from mechanisms.table.database import DatabaseTable
+from tests.depth import deep
 from tests.looped import looped
 
 QUERY = "SELECT city, COUNT(*) AS visits, SUM(minutes) / SUM(stays) AS stay FROM visits WHERE age >= 18 GROUP BY city"
@@ -128,7 +129,7 @@ def test_bad_requests_are_one_line_and_write_nothing(dpaccount, visits):
         assert {file.name: file.read_bytes() for file in visits.iterdir()} == before
 
 
-@pytest.mark.slow
+@deep
 def test_a_table_of_a_database_is_released_as_the_file_is(dpaccount, visits):
     """The exact totals are the same to the last digit: so is the release that is printed again, without a charge."""
     from audits.certificate import release
@@ -174,7 +175,7 @@ def test_without_sqlglot_it_is_asked_for(dpaccount, visits, monkeypatch):
     assert err == "error: study.toml: sqlglot reads the query; pip install 'dpaccount[sql]'\n"
 
 
-@pytest.mark.slow
+@deep
 def test_a_release_reads_a_database_once(dpaccount, visits, monkeypatch):
     """The charge is announced for the rows that are released, also if a release is kept."""
     url, readings, snapshot = in_database(visits), [], DatabaseTable.snapshot
@@ -228,7 +229,7 @@ def test_a_table_without_a_ledger_needs_a_name_for_one(tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())  # a plan creates none
 
 
-@pytest.mark.slow
+@deep
 def test_a_new_ledger_is_said_and_has_room_for_one_release(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     table = dp.Table(frame(), **DECLARED, name="mine").count(by="ward")
@@ -242,7 +243,7 @@ def test_a_new_ledger_is_said_and_has_room_for_one_release(tmp_path, monkeypatch
         dp.Table(frame(), **DECLARED, name="other").count().release(quick=True)
 
 
-@pytest.mark.slow
+@deep
 def test_a_session_is_studies_of_one_ledger(tmp_path, monkeypatch):
     """The next query may depend on the last answer; what does not fit is refused and charges nothing."""
     monkeypatch.chdir(tmp_path)

@@ -20,6 +20,7 @@ from dpaccount.errors import InputError
 from dpaccount.proof import point
 from dpaccount.schemas.claim import PlannedStatistic, StatisticNoise, StudyPlan, StudyTotal
 from mechanisms.table.totals import TablePart
+from tests.depth import deep
 from tests.looped import looped
 
 HEAD = """
@@ -189,6 +190,7 @@ KEYED = 'name = "k"\nwhat = "count"\nby = ["note"]'
 REST = 'name = "rest"\nwhat = "histogram"\ncolumn = "ward"'
 
 
+@deep(quick_every=4)
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 @pytest.mark.parametrize(
     ("law", "asked"),
@@ -236,6 +238,7 @@ def test_the_law_is_the_one_that_a_study_names(study, law):
         assert {each.noise.law for each in results.plan(claim).statistics} == {subject_of(claim).law}
 
 
+@deep(quick_every=4)
 @pytest.mark.parametrize("by", ["", '\nby = ["seen"]'])
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 def test_a_variance_and_values_that_nobody_listed_take_an_accuracy(study, relation, by):
@@ -252,6 +255,7 @@ def test_a_variance_and_values_that_nobody_listed_take_an_accuracy(study, relati
     assert [more > less for more, less in zip(*costs, strict=True)] == [True, True, False]
 
 
+@deep
 def test_what_is_said_to_be_reachable_is(dpaccount, study):
     """Accuracies beyond the total: the sentence has some with which the plan is made."""
     other = 'name = "m"\nwhat = "mean"\ncolumn = "x"\naccuracy = 0.1'
@@ -283,6 +287,7 @@ def test_more_noise_for_less_share(study):
         assert second / first == pytest.approx(share**0.5, rel=1e-4)
 
 
+@deep
 def test_a_smaller_total_has_more_noise(study):
     """Monotone in ε, in δ and in how many rows of a person count."""
 
@@ -306,6 +311,7 @@ FEW = (COUNT, *(f'name = "{what}"\nwhat = "{what}"\ncolumn = "x"' for what in ("
 BY_WARD = COUNT.replace('"n"', '"w"') + 'by = ["ward"]'
 
 
+@deep(quick_every=5)
 @pytest.mark.parametrize(
     ("said", "law", "widths"),
     [
@@ -343,7 +349,7 @@ def released(dpaccount, study, data, monkeypatch):
     return run
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.statistical  # the noise is secure: an interval misses a count in one of twenty statistics
 def test_a_study_is_released_once(dpaccount, released, tmp_path):
     code, out, err = released(every(), "--json")
@@ -387,7 +393,7 @@ def test_a_study_is_released_once(dpaccount, released, tmp_path):
         assert (code, why in shown) == (1, True), shown
 
 
-@pytest.mark.slow
+@deep
 def test_several_rows_a_person_and_the_names_of_editions(dpaccount, released, study, tmp_path):
     """`unit_column`, `max_contributions`, `max_units`, which certificates call by their earlier names."""
     names = 'unit_column = "who"\nmax_contributions = 2\nmax_units = 300'
@@ -404,7 +410,7 @@ def test_several_rows_a_person_and_the_names_of_editions(dpaccount, released, st
     assert sum(row["estimate"] for row in json.loads(out)["statistics"]["n"]["rows"]) > 0
 
 
-@pytest.mark.slow
+@deep
 def test_nothing_is_charged_by_a_dry_run(dpaccount, released, monkeypatch):
     code, out, err = released(statistics(COUNT), "--dry-run", "--json")
     assert code == 0, err
@@ -412,7 +418,7 @@ def test_nothing_is_charged_by_a_dry_run(dpaccount, released, monkeypatch):
     assert spent(dpaccount)["epsilon"]["upper"] == 0
 
 
-@pytest.mark.slow
+@deep
 def test_a_folder_has_the_tables_of_its_certificate_alone(dpaccount, released, tmp_path):
     """A renamed statistic leaves no table; `certify` leaves the certificate of a release."""
     assert released(statistics(COUNT))[0] == 0
@@ -440,6 +446,7 @@ def counted_in(kind, units, folder):
     return HEAD.replace("a.csv", f"a.{kind}").replace("rows = 600", units)
 
 
+@deep(quick_every=4)
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 @pytest.mark.parametrize("units", ["rows = 600", OF_PERSONS])
 @pytest.mark.parametrize("partitions", [1, 3])
@@ -452,7 +459,7 @@ def test_a_plain_count_reads_no_column_and_sums_all_rows(study, data, tmp_path, 
     assert sum(units for _, units, _ in found) == (300 if units == OF_PERSONS else 600)
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize(
     ("kind", "units", "delta"),
     [

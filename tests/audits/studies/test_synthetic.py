@@ -12,6 +12,7 @@ import pytest
 import dpaccount as dp
 from audits.subjects.catalogue import subject_of
 from dpaccount.proof import point
+from tests.depth import deep
 
 FOLDER = Path(__file__).parents[3] / "examples" / "clinic_visits"
 PROBABILITIES = np.array([0.5, 0.4, 0.1]), np.array([0.2, 0.2, 0.3, 0.3]), np.array([0.1, 0.3, 0.3, 0.2, 0.1])
@@ -82,7 +83,7 @@ def test_a_table_with_a_row_less_is_refused(example, study, published, tmp_path)
         example.marginals(study, tmp_path)
 
 
-@pytest.mark.slow
+@deep
 def test_synthetic_records_have_the_published_tables(example, study, published, tmp_path):
     pytest.importorskip("mbi", reason="pip install mbi==2.0.0")
     tables = example.marginals(study, tmp_path)

@@ -10,9 +10,10 @@ import pyarrow as arrow
 import pytest
 from pyarrow import parquet
 
+from tests.depth import deep
 from tests.dpaccount.ledger.postgres import PostgresServer
 
-pytestmark = pytest.mark.slow
+pytestmark = deep
 ROWS = 3000
 
 

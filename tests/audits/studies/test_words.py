@@ -23,6 +23,7 @@ from dpaccount.exact import as_exact
 from mechanisms.table import reading
 from mechanisms.table.reading import batches
 from tests.audits.studies.test_studies import HEAD, statistics
+from tests.depth import deep
 
 ROOT = Path(dp.__file__).parents[1]
 COUNT = statistics('name = "n"\nwhat = "count"')
@@ -130,7 +131,7 @@ def test_csv_is_written_in_one_place():
             assert writes is None or str(path.relative_to(ROOT)) in known, path
 
 
-@pytest.mark.parametrize("longest", [2**12, pytest.param(reading.LONGEST_LINE, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("longest", [2**12, pytest.param(reading.LONGEST_LINE, marks=deep)])
 def test_a_long_cell_changes_no_other_row_and_takes_little_memory(tmp_path, monkeypatch, longest):
     monkeypatch.setattr(reading, "LONGEST_LINE", longest)
     monkeypatch.setattr(reading, "CHUNK", longest // 8)

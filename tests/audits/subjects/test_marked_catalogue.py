@@ -11,6 +11,7 @@ import pytest
 from audits.claim import read_claim
 from audits.subjects.catalogue import find
 from audits.subjects.sources import source_file
+from tests.depth import deep
 
 ROOT = Path(__file__).parents[3]
 STUDIED = "noisy-statistics"  #: is proved only as a study makes it
@@ -19,7 +20,7 @@ CLAIMS = sorted(
 )
 
 
-@pytest.mark.nightly
+@deep
 @pytest.mark.parametrize("claim", CLAIMS, ids=[each.stem for each in CLAIMS])
 def test_tests_meet_every_line_of_a_catalogued_mechanism_or_its_author_says_why_not(claim, tmp_path):
     file = source_file(find(read_claim(claim).use).made_by)

@@ -27,6 +27,7 @@ from audits.subjects.code import Code
 from audits.subjects.marks import NO_TEST, NOT_RECORDED, ROWS, RUNS, Marks, marked
 from dpaccount import checker
 from dpaccount.errors import InputError
+from tests.depth import deep
 
 CONSTRUCTS = Path(__file__).with_name("constructs.txt")
 HELPERS = {"deep", "Odd", "Point", "asked", "seen", "generated", "later", "deleted"}
@@ -105,6 +106,7 @@ EXPRESSIONS = st.recursive(
 STATEMENT = "def f(x):\n    {0} {1}:\n        seen('in')\n        {2}\n    {3}seen('else')\n    assert {1} or x, 'not'\n    return {1}\n"
 
 
+@deep
 @given(
     EXPRESSIONS,
     st.sampled_from([("if", "pass", "else: "), ("while", "break", "else: "), ("if", "return 5", "")]),
@@ -271,6 +273,7 @@ def test_a_mark_counts_from_a_hundred_runs_on_each_of_two_datasets():
     assert 7 in marks
 
 
+@deep
 def test_a_function_that_travels_by_value_runs_without_marks_as_here(both):
     module = loaded(CONSTRUCTS.read_text(), Marks(), str(CONSTRUCTS))
     for name in set(FUNCTIONS) - {"counted"}:
@@ -360,6 +363,7 @@ scale = 1
 {audit}"""
 
 
+@deep
 def test_lines_of_a_function_and_its_helpers_are_named(tmp_path):
     (tmp_path / "mine.py").write_text(FUNCTION)
     (tmp_path / "helper.py").write_text(HELPER)
@@ -377,7 +381,7 @@ def test_a_file_that_cannot_be_marked_is_named():
     assert marks.missed(frozenset()) == ["could not be marked, so not known to be met in any test: deep.py:1"]
 
 
-@pytest.mark.slow
+@deep
 def test_long_code_is_marked_and_deep_code_is_marked_or_named():
     lines = "".join(f"    x = 0 if x == {k} and not x > 1 else x\n" for k in range(10_000))
     assert loaded(f"def f(x):\n{lines}    return x\n", marks := Marks()).f(1) == 0
@@ -388,6 +392,7 @@ def test_long_code_is_marked_and_deep_code_is_marked_or_named():
         assert marks.missed(frozenset()) if code is None else len(marks.known) == 2 * depth + 1
 
 
+@deep
 def test_of_code_without_a_file_it_is_said_that_nothing_was_recorded():
     with Crew(Code("a:f", (), value=cloudpickle.dumps(lambda data, rng: 1.0)), seconds=60) as crew:
         crew.set_datasets([np.ones(3)])
@@ -405,7 +410,7 @@ def certified(folder, comment="", audit="", **terms):
     return done["verdict"], [each for each in done["hazards"] if "careless.py" in each], done
 
 
-@pytest.mark.nightly
+@deep
 def test_a_branch_that_no_test_entered_is_named_refused_or_answered(tmp_path):
     line = f"{NO_TEST}never true in any test: careless.py:10."
     verdict, named, document = certified(tmp_path / "named")

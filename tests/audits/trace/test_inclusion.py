@@ -20,11 +20,13 @@ from audits.trace.inclusion import (
     seeds_needed,
 )
 from tests.audits.trace import sampled
+from tests.depth import deep
 from tests.looped import looped
 
 ROWS = 6
 
 
+@deep
 @looped("ordered", [True, False])
 @looped("rate", [0.1, 0.4, 0.75])
 def test_every_product_has_mean_one_under_poisson_samples(rate, ordered):
@@ -133,7 +135,7 @@ def test_each_row_is_replaced_alone_and_stays_in_the_domain():
 WORDS = ["--shape", "4", "--low=-1", "--high", "1", "--json"]
 
 
-@pytest.mark.slow(one_in=2)
+@deep
 @pytest.mark.parametrize(
     ("name", "code", "said"),
     [
@@ -160,7 +162,7 @@ SUBSAMPLED = {"event": "poisson_subsampled", "rate": 0.5, "count": 4}
 NORMAL = {"event": "gaussian", "sigma": 1}
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize(
     ("name", "events", "said"),
     [
@@ -180,6 +182,7 @@ def test_samples_that_are_shared_or_not_followed_are_notes(dpaccount, root, tmp_
     assert any(said in each for each in answer["notes"])
 
 
+@deep
 @pytest.mark.parametrize(
     ("name", "said"), [("smallest_noise", "is added to nothing"), ("ends_on_high", "of 60 the function ends")]
 )

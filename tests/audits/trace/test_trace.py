@@ -22,6 +22,7 @@ from audits.trace.tape import Tape, distance
 from dpaccount.errors import InputError
 from dpaccount.plan.events import Gaussian, Laplace, Plan, PoissonSubsampled, RandomAllocation, Sequence
 from tests.audits.trace import traced
+from tests.depth import deep
 from tests.looped import looped
 from tests.planted import dp_sgd
 
@@ -55,6 +56,7 @@ def test_sound_functions_are_not_accused(name):
     assert (max(filter(None, seen), default=0) > 0) == (name != "response")
 
 
+@deep
 @pytest.mark.parametrize("name", ["above_threshold", "winner_and_others", "both_rounded"])
 def test_noisy_values_that_the_result_may_not_show_are_no_finding_nor_said_to_be_well(
     name, dpaccount, folder
@@ -172,6 +174,7 @@ def test_gaussian_noise_is_not_judged_without_delta():
     assert UNJUDGED in notes_of(found)[0]
 
 
+@deep
 def test_measurements_of_opendp_are_not_said_to_be_well(dpaccount, tmp_path):
     pytest.importorskip("opendp")
     (tmp_path / "opened.py").write_text(
@@ -188,6 +191,7 @@ def test_measurements_of_opendp_are_not_said_to_be_well(dpaccount, tmp_path):
     assert dpaccount("trace", "opened:total", *WORDS, "--sensitivity", "3")[0] == 0
 
 
+@deep
 def test_a_declared_sensitivity_does_not_replace_the_claim(dpaccount, folder, tmp_path):
     """The input moves by 3 as declared, and the scale is a hundredth of what ε = 1 needs."""
     (tmp_path / "small.py").write_text(
@@ -349,6 +353,7 @@ def test_planted_training_bugs_are_found(name, said):
     assert any(said in each for each in findings + notes), (findings, notes)
 
 
+@deep
 def test_sound_training_is_not_accused_and_the_noise_is_measured():
     findings, notes, found = sgd_findings("correct", range(1, 21))
     assert (findings, notes) == ([], [])
@@ -368,6 +373,7 @@ def test_samples_are_not_held_against_epsilon_alone():
     assert any("may be a sample" in said for said in notes_of(found))
 
 
+@deep
 def test_an_input_that_is_no_number_on_one_side_moves_without_bound(dpaccount, tmp_path):
     (tmp_path / "odd.py").write_text(
         "import numpy as np\n"
@@ -403,7 +409,7 @@ def planted_path(root, tmp_path):
     shutil.copy(root / "tests" / "planted" / "dp_sgd.py", tmp_path)
 
 
-@pytest.mark.slow(one_in=2)
+@deep
 @pytest.mark.parametrize(
     ("name", "rate", "said"),
     [
@@ -424,7 +430,7 @@ def test_all_planted_training_bugs_are_found_against_a_plan(
     assert any(said in each for each in answer["findings"]), answer["findings"]
 
 
-@pytest.mark.slow(one_in=10)
+@deep
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize(
     "claimed", [["--plan", "plan.json"], ["--sensitivity", "1", "--relation", "add-remove"]]
@@ -497,7 +503,7 @@ def test_calls_are_held_against_those_of_the_plan_in_order_and_in_number(sizes, 
     assert (len(found.findings), len(found.notes)) == expected
 
 
-@pytest.mark.nightly
+@deep
 @pytest.mark.parametrize(
     ("name", "said"), [("by_position", "no draw that decides on a row"), ("in_order", "permutation may pick")]
 )
@@ -509,7 +515,7 @@ def test_batches_that_are_no_poisson_samples_are_not_said_to_be_well(dpaccount, 
     assert any(said in each for each in json.loads(out)["notes"])
 
 
-@pytest.mark.nightly
+@deep
 @pytest.mark.parametrize("count", [1, 7])
 def test_more_steps_than_the_plan_has_are_found(dpaccount, tmp_path, planted_path, count):
     write_plan(tmp_path, count=count)
@@ -519,6 +525,7 @@ def test_more_steps_than_the_plan_has_are_found(dpaccount, tmp_path, planted_pat
     assert any(f"8 calls of gaussian noise in one run, and the plan has {count}" in each for each in said)
 
 
+@deep
 def test_every_call_may_not_be_the_noisiest_of_the_plan(dpaccount, tmp_path):
     (tmp_path / "twice.py").write_text(
         "def twice(data, rng):\n    return [data.sum() + rng.normal(), data.sum() + rng.normal()]\n"

@@ -11,6 +11,7 @@ from audits.certificate.make import AuditBudget, certify
 from audits.claim import read_claim
 from audits.subjects.catalogue import subject_made, subject_of
 from dpaccount.errors import InputError
+from tests.depth import deep
 from tests.loading import import_subject
 
 PLANTED = Path(__file__).parents[1] / "planted"
@@ -66,7 +67,7 @@ def refuted(certificate):
     return {entry.rule for entry in certificate.sensitivity if entry.status == "refuted"}
 
 
-@pytest.mark.slow(one_in=9)
+@deep
 @pytest.mark.parametrize("twin", TWINS, ids=lambda twin: twin.__name__)
 def test_a_twin_is_refuted_by_the_hypothesis_that_it_loses(twin, tmp_path):
     """False alarms do not enter: a counterexample is exact."""
@@ -79,7 +80,7 @@ def test_a_twin_is_refuted_by_the_hypothesis_that_it_loses(twin, tmp_path):
     assert refuted(certificate) & twin.loses
 
 
-@pytest.mark.slow(one_in=6)
+@deep
 @pytest.mark.statistical  # seeded; a correct claim is refuted with probability at most .05 each
 @pytest.mark.parametrize(
     ("use", "more"),
@@ -99,7 +100,7 @@ def test_a_correct_channel_is_certified(use, more, tmp_path):
     assert (published in unsealed(certificate)["hazards"]) == (use == "ldp-ctl-gp-ucb")
 
 
-@pytest.mark.slow
+@deep
 def test_the_published_channel_is_refuted_by_name_where_the_claim_says_that_rewards_reach_beyond(tmp_path):
     claim = claimed(tmp_path, "ldp-ctl-gp-ucb", rewards_within=2.5)
     certificate, _ = certify(claim, subject_of(claim), AuditBudget(quick=True))
@@ -107,7 +108,7 @@ def test_the_published_channel_is_refuted_by_name_where_the_claim_says_that_rewa
     assert [e.query for e in certificate.sensitivity if e.status == "refuted"] == ["reward-within-B-plus-R"]
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.statistical  # seeded; a correct claim is refuted with probability at most .05
 def test_the_example_is_certified(root):
     claim = read_claim(root / "examples" / "local_optimisation" / "claim.toml")

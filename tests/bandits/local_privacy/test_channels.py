@@ -9,6 +9,7 @@ import pytest
 from bandits.local_privacy.channels import CHANNELS, TABLES, LaplaceChannel, TableChannel, bounded, channel
 from dpaccount.errors import InputError
 from dpaccount.proof import point
+from tests.depth import deep
 from tests.looped import looped
 
 EPSILONS = [Fraction(1, 2), Fraction(1), Fraction(2), Fraction(30)]
@@ -77,6 +78,7 @@ def test_what_is_sent_is_clipped_and_its_place_is_one_of_the_table(unit, coin, p
     assert noise.seen == [place]
 
 
+@deep
 def test_over_coins_the_place_has_the_mean_of_the_number():
     noise, coins = Places(), (np.arange(1000) + 0.5) / 1000
     for coin in coins:

@@ -16,6 +16,7 @@ from dpaccount.noise.receipt import NoNoise, rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import point
 from papers.zhou.panels import kernel_function
+from tests.depth import deep
 from tests.looped import looped
 
 ZERO = Fraction(0)
@@ -68,7 +69,7 @@ def test_without_privacy_rewards_are_told_and_nothing_is_proved(made):
         subject.proof(ZERO)
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.statistical
 @pytest.mark.parametrize("made", MADE)
 @pytest.mark.parametrize("tails", ["bounded", "heavy"])

@@ -7,6 +7,7 @@ import pytest
 from audits.certificate.make import AuditBudget, certify
 from audits.claim import read_claim
 from audits.subjects.catalogue import subject_made, subject_of
+from tests.depth import deep
 from tests.loading import import_subject
 
 PLANTED = Path(__file__).parents[1] / "planted"
@@ -47,7 +48,7 @@ def verdict(folder, use, channel="duchi", more="", epsilon=1.0):
     return certificate.verdict
 
 
-@pytest.mark.slow(one_in=6)
+@deep
 @pytest.mark.statistical  # seeded; a correct claim is refuted with probability at most .05 each
 @pytest.mark.parametrize("channel", ["duchi", "laplace"])
 @pytest.mark.parametrize("use", ["ldp-tgp-ucb", "ldp-ata-gp-ucb", "ldp-moma-gp-ucb"])
@@ -55,7 +56,7 @@ def test_it_is_certified(tmp_path, use, channel):
     assert verdict(tmp_path, use, channel) == "CERTIFIED"
 
 
-@pytest.mark.nightly
+@deep
 @pytest.mark.statistical  # as above
 def test_a_person_who_answers_all_replays_is_certified_at_k_epsilon_only(tmp_path):
     same = 'people = 3\nusers = "same"'
@@ -64,7 +65,7 @@ def test_a_person_who_answers_all_replays_is_certified_at_k_epsilon_only(tmp_pat
     assert verdict(tmp_path, "ldp-moma-gp-ucb", more="people = 3") == "CERTIFIED"
 
 
-@pytest.mark.slow(one_in=6)
+@deep
 @pytest.mark.parametrize(
     ("twin", "channel", "more", "loses"),
     [

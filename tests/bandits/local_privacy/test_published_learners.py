@@ -16,6 +16,7 @@ from bandits.local_privacy.payoffs import Payoffs, best
 from bandits.local_privacy.ridge import FRESH, Ridge
 from bandits.simulation.information_gain import gain
 from dpaccount.errors import InputError
+from tests.depth import deep
 from tests.looped import looped
 
 N = 20
@@ -276,7 +277,7 @@ MAKE = {
 }
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", MAKE)
 def test_ties_fall_by_coins(name):
@@ -323,7 +324,7 @@ def test_parameters_that_bound_nothing_are_refused():
     assert reach(HEAVY, 2, 7) == pytest.approx(math.sqrt(9 * 2 * 3))
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("name", MAKE)
 def test_what_is_kept_does_not_grow_with_the_messages(name):
     """Bytes of the learner after 400 and 1600 messages of one bit; ATA's are counted together."""

@@ -11,6 +11,7 @@ from bandits.ldp_tgp_ucb import TruncatedGpUcb
 from bandits.learning.features import squared_exponential
 from bandits.learning.nystrom import embedding
 from bandits.local_privacy.payoffs import Payoffs
+from tests.depth import deep
 from tests.looped import looped
 
 N = 15
@@ -50,6 +51,7 @@ def test_lemma_10(law):
     assert (far <= gamma_of(law) / 20).mean() < 0.75  # the measure can fail
 
 
+@deep
 @pytest.mark.statistical
 @pytest.mark.parametrize("law", LAWS)
 def test_lemma_11(law):
@@ -115,7 +117,7 @@ MAKE = {
 }
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", MAKE)
 def test_confidence_bounds_hold(name):

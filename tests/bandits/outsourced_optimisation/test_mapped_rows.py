@@ -21,6 +21,7 @@ from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
 from tests.bandits.planted import mapped_rows_twins
+from tests.depth import deep
 from tests.looped import looped
 from tests.mechanisms.test_exact import NEAR, assert_proved
 
@@ -47,6 +48,7 @@ def test_the_stretch_of_nothing_and_of_one_number():
     assert F(3) <= fixed_map.stretch_of(np.array([[3 * 2**fixed_map.MAP_BITS]])) < F(3) + F(1, 10**7)
 
 
+@deep
 def test_no_map_of_a_sketch_stretches_beyond_its_bound():
     subject = RowSketch(stretch=F(3, 2))
     maps = [subject.map(coins) for coins in range(40)]
@@ -93,7 +95,7 @@ def test_rows_keep_their_places(made_by):
     assert np.abs(shown["centres" if made_by is CellPoints else "rows"] - exact).max() < 0.05
 
 
-@pytest.mark.slow(one_in=3)
+@deep
 @pytest.mark.parametrize("twin", TWINS, ids=lambda twin: twin.__name__)
 def test_a_broken_one_loses_the_hypothesis_that_it_says(twin):
     """Its hypotheses are searched for 60 examples at most, at a radius where it has one."""
@@ -106,7 +108,7 @@ def test_a_broken_one_loses_the_hypothesis_that_it_says(twin):
     assert twin.loses in lost, lost
 
 
-@pytest.mark.slow
+@deep
 def test_the_true_divergence_of_noisy_rows_is_at_most_the_proof():
     few = Projection(rows=2, columns=1, bits=0, sigma=F(3), radius=NEAR)
     assert_proved(few, [(0.0,), (1.0,), (-1.0,)], (1e-3,))

@@ -10,6 +10,7 @@ from bandits.outsourced_optimisation.likelihood import fitted
 from bandits.outsourced_optimisation.modeler import AS_PUBLISHED, NOISE_AWARE, Acquisition, Modeler, beta
 from bandits.outsourced_optimisation.posterior import RowPosterior
 from dpaccount.errors import InputError
+from tests.depth import deep
 from tests.looped import looped
 
 
@@ -140,6 +141,7 @@ def test_coordinates_of_different_length_are_scaled_to_one():
             scaled(rows, wrong)
 
 
+@deep
 def test_memory_is_that_of_the_queries():
     """36 000 rows and 100 answers: no n × n matrix (10 GB) is made."""
     rows = points(36_000, 3)

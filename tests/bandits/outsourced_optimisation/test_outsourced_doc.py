@@ -8,6 +8,7 @@ import pytest
 from audits.claim import read_claim
 from audits.cli import answers, run
 from audits.subjects.catalogue import subject_of
+from tests.depth import deep
 
 
 def test_the_example_is_a_claim_about_the_unit_of_its_rows(root):
@@ -18,7 +19,7 @@ def test_the_example_is_a_claim_about_the_unit_of_its_rows(root):
     assert float(subject.proof(claim.guarantee.delta).conclusion.curve.epsilon) <= 3
 
 
-@pytest.mark.slow
+@deep
 def test_the_published_example_is_refuted(root, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     folder = root / "examples" / "outsourced"
@@ -39,7 +40,7 @@ def test_both_examples_are_proved_of_one_unit_in_one_ledger(root, name):
     assert claim.guarantee.unit == "a point moves by at most one unit"
 
 
-@pytest.mark.nightly
+@deep
 def test_noisy_outputs_are_charged_beside_the_rows_and_a_modeler_learns_from_them(
     root, tmp_path, monkeypatch, capsys
 ):

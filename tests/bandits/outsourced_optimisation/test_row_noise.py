@@ -10,6 +10,7 @@ from dpaccount.errors import InputError
 from dpaccount.proof import point
 from mechanisms.gaussian_rows import GaussianRows
 from mechanisms.k_norm import KNorm
+from tests.depth import deep
 from tests.looped import looped
 
 F = Fraction
@@ -21,6 +22,7 @@ def exponential(power):
     return F(math.floor(math.exp(power) * 10**6), 10**6)
 
 
+@deep(quick_every=2)
 @pytest.mark.parametrize(("power", "columns"), [(1.1, 2), (1.1, 16), (1.1, 17), (2.9, 3), (2.9, 40)])
 @pytest.mark.parametrize("unit", [UNIT, F(0)])
 def test_what_is_chosen_meets_the_promise_and_wastes_little(power, columns, unit):
@@ -32,6 +34,7 @@ def test_what_is_chosen_meets_the_promise_and_wastes_little(power, columns, unit
     assert f"d = {columns}" in found.because
 
 
+@deep
 def test_the_crossing_is_where_variances_cross():
     """(d + 1)/ε² against σ²: 17 columns at e^1.1; at e^2.9 it would be 32, beyond what K-norm is drawn for."""
     for power, crossing in ((1.1, 17), (2.9, 17)):

@@ -11,6 +11,7 @@ from bandits.outsourced_optimisation.kernels import RowKernel
 from bandits.outsourced_optimisation.modeler import AS_PUBLISHED, NOISE_AWARE, Modeler
 from bandits.outsourced_optimisation.saved import Settings, opened
 from dpaccount.errors import InputError
+from tests.depth import deep
 
 RAW = b"z1,z2\n0,0\n1,1\n2,2\n3,5\n"
 
@@ -62,6 +63,7 @@ def test_facts_that_are_no_sizes_are_refused(tmp_path, name, value):
     assert not (tmp_path / "state").exists()
 
 
+@deep
 def test_a_modeler_that_scales_coordinates_is_that_of_the_scaled_rows(tmp_path):
     rng = np.random.default_rng(2)
     points, lengths = rng.normal(size=(60, 2)) * [9.0, 0.3], (6.0, 0.2)

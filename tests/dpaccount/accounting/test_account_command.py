@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from audits import cli
+from tests.depth import deep
 
 GAUSS = '{"event":"gaussian","sigma":1}'
 SAMPLE = '{"event":"gaussian","sigma":2}'
@@ -90,6 +91,7 @@ def test_documents(account, document, words):
     refused(account(document, "--delta", "1e-5"), *words)
 
 
+@deep(quick_every=2)
 @pytest.mark.parametrize(
     ("event", "words"),
     [
@@ -238,6 +240,7 @@ def test_a_delta(account):
     assert found["delta"]["lower"] <= 0.126936737507 <= found["delta"]["upper"] * (1 + 1e-11)
 
 
+@deep
 def test_the_summary(account):
     found = answer(account(plan(GAUSS, '{"event":"laplace","scale":2}'), "--json"))
     assert found["pure"] is None
@@ -342,6 +345,7 @@ def test_covers_and_the_worst_unit(account):
     )["worst_unit"] in range(7, 107)
 
 
+@deep
 @pytest.mark.parametrize(
     "event",
     [
@@ -386,6 +390,7 @@ def test_gap(account):
         assert found["upper"] - found["lower"] <= float(gap) * max(1, found["upper"])
 
 
+@deep
 def test_a_gap_that_is_not_reached_is_remarked_upon(account):
     known = '{"event":"gaussian","sigma":5}'
     bound = plan('{"event":"zcdp","rho":0.05}', known)
@@ -406,6 +411,7 @@ def test_group(account):
     assert (found["zcdp"], found["gdp"]) == (2.0, 2.0)
 
 
+@deep
 def test_profile(account, tmp_path):
     answer(account(plan(GAUSS), "--delta", "1e-5", "--profile", "p.csv", "--json"))
     rows = list(csv.reader(io.StringIO((tmp_path / "p.csv").read_text())))

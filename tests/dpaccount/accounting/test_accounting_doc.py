@@ -9,6 +9,7 @@ import pytest
 
 from audits import cli
 from dpaccount.plan.events import VOCABULARY
+from tests.depth import deep
 
 
 @pytest.fixture
@@ -16,6 +17,7 @@ def page(root):
     return root / "docs" / "accounting.md"
 
 
+@deep
 def test_python_examples_run(page):
     found = doctest.testfile(str(page), module_relative=False)
     assert found.attempted > 20
@@ -27,7 +29,7 @@ def test_every_event_is_in_the_table(page):
     assert all(f"`{name}`" in text for name in VOCABULARY)
 
 
-@pytest.mark.slow
+@deep
 def test_commands_run_on_the_page_s_plan(page, tmp_path, monkeypatch, capsys):
     """Each line as it stands, `account` on the JSON block above it."""
     monkeypatch.chdir(tmp_path)

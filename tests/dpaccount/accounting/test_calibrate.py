@@ -9,6 +9,7 @@ from dpaccount.accounting.calibrate import CLOSED, FALLS, FINE, GAP, PARAMETERS,
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
 from dpaccount.plan.events import VOCABULARY, Plan, Relation
+from tests.depth import deep
 from tests.looped import looped
 
 LESS = Fraction(1, 10**6)
@@ -61,7 +62,7 @@ def test_a_value_that_meets_the_wider_answer_is_found_in_few_steps_near_the_firs
     assert len(asked) < 12
 
 
-@pytest.mark.slow(one_in=6)
+@deep
 @pytest.mark.parametrize(
     ("name", "target"),
     [
@@ -93,6 +94,7 @@ def test_pure_targets_are_met_exactly(name, value):
     assert abs(found.value - value) < Fraction(1, 10**12)
 
 
+@deep
 @pytest.mark.parametrize(
     ("name", "epsilon", "delta", "count"),
     [

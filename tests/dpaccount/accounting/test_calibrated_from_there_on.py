@@ -11,6 +11,7 @@ from dpaccount.accounting.calibrate import FALLS, PARAMETERS, settle, unknown_in
 from dpaccount.documents import parse_json
 from dpaccount.errors import InputError
 from dpaccount.plan.events import VOCABULARY
+from tests.depth import deep
 
 
 def by_every_route(name, epsilon, delta, **fixed):
@@ -32,7 +33,7 @@ def beyond(value, cost, epsilon, points=120, reach=3.0):
         assert cost(noise).lower <= Fraction(epsilon), (value, noise)
 
 
-@pytest.mark.nightly
+@deep
 def test_more_noise_never_breaks_what_was_found():
     """By two routes .7034 was found, by others .6123, which .65 and .69 break."""
     found = by_every_route("discrete_gaussian", 16, "1e-5", sensitivity=2)
@@ -40,7 +41,7 @@ def test_more_noise_never_breaks_what_was_found():
     assert found[0].startswith("0.70337847")
 
 
-@pytest.mark.slow(one_in=3)
+@deep
 @pytest.mark.parametrize("seed", range(6))
 def test_discrete_noise_from_there_on(seed):
     """At random targets; and a little less noise than was found does not do, or its neighbours above do not."""
@@ -58,7 +59,7 @@ def test_discrete_noise_from_there_on(seed):
     assert cost(Fraction(found[0]) * (1 - Fraction(1, 10**6))).upper > epsilon
 
 
-@pytest.mark.slow
+@deep
 def test_sampled_discrete_noise_from_there_on():
     def plan(noise):
         return Plan(
@@ -69,7 +70,7 @@ def test_sampled_discrete_noise_from_there_on():
     beyond(found.value, lambda noise: Accountant(plan(noise)).epsilon("1e-5"), 16)
 
 
-@pytest.mark.nightly
+@deep
 def test_discrete_noise_for_a_group_from_there_on():
     """Of two units; zCDP of one of them is met long before."""
 
@@ -82,6 +83,7 @@ def test_discrete_noise_for_a_group_from_there_on():
     beyond(found.value, cost, 16)
 
 
+@deep(quick_every=6)
 @pytest.mark.parametrize("name", ["gaussian", "laplace", "discrete_laplace", "pure", "zcdp", "gdp"])
 def test_every_route_finds_the_same(name):
     for epsilon, delta in (("1.5", "1e-6"), ("12", "1e-3")):

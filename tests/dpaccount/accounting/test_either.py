@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from dpaccount.accounting.gdp_of_plan import mu_squared
 from dpaccount.accounting.measures import EITHER, LARGE, MEASURES, UNBOUNDED
 from dpaccount.plan.events import Gaussian, Laplace, Pure
+from tests.depth import deep
 
 KIND = MEASURES["either"]
 BUDGET, MILLIONTH = Fraction(1), Fraction(1, 10**6)
@@ -22,6 +23,7 @@ def times(count, one):
     return tuple(count * amount for amount in one)
 
 
+@deep
 @given(amounts, st.fractions("1/10", 3), st.fractions("1/1000", "1/3"))
 def test_it_fits_where_one_of_three_does_at_its_share(total, epsilon, delta):
     shares = zip(EITHER, total, (delta / 2, delta / 2, Fraction(0)), strict=True)
@@ -29,12 +31,14 @@ def test_it_fits_where_one_of_three_does_at_its_share(total, epsilon, delta):
     assert KIND.fits(total, epsilon, delta) is one_fits
 
 
+@deep
 @given(st.fractions(0, LARGE), st.fractions("1/1000000", "999999/1000000"))
 def test_no_measure_fits_what_has_no_bound(epsilon, delta):
     for name in EITHER:
         assert not MEASURES[name].fits((UNBOUNDED,), epsilon, delta)
 
 
+@deep
 @given(amounts, amounts, st.fractions("1/10", 3))
 def test_what_fits_fits_with_less(total, less, epsilon):
     smaller = tuple(map(min, total, less))
@@ -42,6 +46,7 @@ def test_what_fits_fits_with_less(total, less, epsilon):
         assert KIND.fits(smaller, epsilon, MILLIONTH)
 
 
+@deep
 @settings(max_examples=30, deadline=None)
 @given(amounts, st.fractions("1/1000", "1/3"))
 def test_what_has_no_bound_in_a_measure_has_no_epsilon_there(total, delta):
@@ -56,6 +61,7 @@ def test_what_has_no_bound_in_a_measure_has_no_epsilon_there(total, delta):
     assert KIND.left(total, delta).upper == max(uppers)
 
 
+@deep
 @given(amounts)
 def test_the_room_of_each_measure_fits(total):
     if not KIND.fits(total, BUDGET, MILLIONTH):
@@ -89,6 +95,7 @@ def worst(fits, epsilon, sizes):
     return value((0,) * len(grid), 0)
 
 
+@deep
 @pytest.mark.parametrize(
     ("epsilon", "delta", "sizes"),
     [("3/2", "1/10", ("1/2", "3/8", "1/8")), ("2", "1/5", ("3/4", "3/8")), ("3", "1/20", ("1", "1/2"))],

@@ -17,6 +17,7 @@ from dpaccount.accounting.calibrate import settle, unknown_in
 from dpaccount.documents import parse_json
 from dpaccount.exact import Enclosure
 from dpaccount.plan.plan_file import read_plan
+from tests.depth import deep
 
 ROWS = json.loads((Path(__file__).parent / "foreign_values.json").read_text(encoding="utf-8"))
 
@@ -46,7 +47,7 @@ def test_there_are_as_many_as_before():
     assert sum("note" in row for row in ROWS) <= 7
 
 
-@pytest.mark.slow(one_in=6)
+@deep
 @pytest.mark.parametrize("first", range(10))
 def test_values_agree_or_the_error_is_stated(first):
     wrong = [row for row in ROWS[first::10] if agrees(row) == ("note" in row)]

@@ -18,6 +18,7 @@ from dpaccount.pairs.composition import Composition
 from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan import events
 from dpaccount.plan.events import DiscreteLaplace, Gaussian, Laplace, Pure, RandomizedResponse
+from tests.depth import deep
 from tests.dpaccount.numerics.gaussian_curve import gaussian_delta, real
 from tests.looped import looped
 
@@ -61,7 +62,7 @@ def least_on_grid(delta, end, points=150):
     ("loss", "count", "apart"),
     [("1/100", 2, 0.002), ("1/100", 40, 0.002), ("1", 3, 0.01), ("3", 5, 0.01), ("1/2", 30, 0.002)],
 )
-@pytest.mark.slow
+@deep
 def test_it_is_hardly_more_than_the_least_that_dominates_exact_binomial_curves(loss, count, apart):
     with mpmath.workdps(60):
         loss = Fraction(loss)
@@ -70,6 +71,7 @@ def test_it_is_hardly_more_than_the_least_that_dominates_exact_binomial_curves(l
         assert least <= ours <= least * (1 + mpmath.mpf(apart))
 
 
+@deep
 @settings(max_examples=25, deadline=None)
 @given(loss=st.fractions("1/50", 3, max_denominator=50), count=st.integers(2, 12), factor=st.floats(0.7, 1.1))
 def test_no_mu_is_accepted_that_lies_below_somewhere(loss, count, factor):
@@ -114,7 +116,7 @@ def test_a_bump_between_two_cells_is_seen():
         [(RandomizedResponse(epsilon="1/2", k=5), 9), (DiscreteLaplace(scale=7, sensitivity=3), 4)],
     ],
 )
-@pytest.mark.slow
+@deep
 def test_another_method_finds_no_epsilon_where_it_lies_below(kinds):
     """The accountant's lower ends (truncated powers, inversion, lattices) against the Gaussian curve."""
     mu2 = mu_squared(kinds)
@@ -192,6 +194,7 @@ few = st.lists(
 )
 
 
+@deep
 @settings(max_examples=12, deadline=None)
 @given(few)
 def test_what_is_charged_lies_above_every_combination_of_answers(kinds):
@@ -215,6 +218,7 @@ pool = [
 ]
 
 
+@deep
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(covers, st.sampled_from(pool)), min_size=1, max_size=5))
 def test_every_unit_pays_for_what_covers_it_and_for_nothing_else(pieces):
@@ -231,6 +235,7 @@ def test_every_unit_pays_for_what_covers_it_and_for_nothing_else(pieces):
         assert paid == mu_squared([(event, held.count(event)) for event in set(held)])
 
 
+@deep
 @settings(max_examples=15, deadline=None)
 @given(
     st.lists(
@@ -313,6 +318,7 @@ def test_what_is_too_much_work_is_added_up():
     assert mu_squared([(Pure(epsilon=30), 2)]) == Pure(epsilon=30, count=2).mu_squared()
 
 
+@deep
 @pytest.mark.parametrize(
     ("kinds", "rounds"),
     [

@@ -22,6 +22,7 @@ from dpaccount.plan.events import (
     Pure,
     Zcdp,
 )
+from tests.depth import deep
 
 ROOM = Fraction(1, 10**6)
 
@@ -79,8 +80,8 @@ QUICK = (1, 2, 3, 5)  #: seeds of the slow set; with all 24 it takes six minutes
 @pytest.mark.parametrize(
     "seed",
     [
-        *(pytest.param(seed, marks=pytest.mark.slow) for seed in QUICK),
-        *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(24) if seed not in QUICK),
+        *(pytest.param(seed, marks=deep) for seed in QUICK),
+        *(pytest.param(seed, marks=deep) for seed in range(24) if seed not in QUICK),
     ],
 )
 def test_every_growing_plan_meets_the_plan_at_once(seed):
@@ -96,7 +97,7 @@ def test_every_growing_plan_meets_the_plan_at_once(seed):
     assert Accountant(accountant.plan).plan == accountant.plan
 
 
-@pytest.mark.slow
+@deep
 def test_different_steps_meet_the_plan_at_once():
     steps = [step(sigma=f"{1 + k / 50}") for k in range(60)]
     accountant = begun(*steps[:20])
@@ -107,7 +108,7 @@ def test_different_steps_meet_the_plan_at_once():
     assert meet(found, Accountant(steps, relation="add-remove").epsilon("1e-6"))
 
 
-@pytest.mark.slow
+@deep
 def test_the_direction_that_costs_less_may_come_to_cost_more():
     """Steps at a large rate make both directions alike: the Chernoff bound of one no longer suffices."""
     for rate, steps in (("0.5", 12), ("0.9", 10), ("0.99", 10)):
@@ -148,7 +149,7 @@ def test_what_does_not_grow_is_answered_as_at_once(event):
     assert (found.method, found.unit) == (known.method, known.unit)
 
 
-@pytest.mark.slow
+@deep
 def test_groups_and_ends_are_answered_as_at_once():
     event = step(count=50)
     assert (
@@ -213,7 +214,7 @@ def test_few_questions_are_kept():
     assert len(accountant._now.growing.memory.kept) == growing.MOST_KEPT
 
 
-@pytest.mark.slow
+@deep
 def test_threads_that_compose_and_ask_see_whole_plans():
     """An answer is that of the plan at some moment between its question and itself."""
     accountant, stopped, failed = begun(step(count=50)), threading.Event(), []

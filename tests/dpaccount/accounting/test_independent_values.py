@@ -26,6 +26,7 @@ from dpaccount.plan.events import (
     Relation,
     Tree,
 )
+from tests.depth import deep
 
 
 def sampled(rate, of, count=1):
@@ -111,11 +112,13 @@ def holds(bounds, value, digits, width):
     assert bounds.upper - bounds.lower <= width * max(Fraction(value), bounds.upper)
 
 
+@deep
 @pytest.mark.parametrize(("events", "epsilon", "delta"), EXACT)
 def test_delta_by_definition(events, epsilon, delta):
     holds(accountant(events).delta(epsilon), delta, 22, Fraction(1, 10**6))
 
 
+@deep(quick_every=2)
 @pytest.mark.parametrize(("events", "epsilon", "delta"), EXACT)
 def test_epsilon_is_its_inverse(events, epsilon, delta):
     """ε(δ) at a δ known to 25 digits: the ε that it was computed at lies within, to 1e-6."""
@@ -125,11 +128,13 @@ def test_epsilon_is_its_inverse(events, epsilon, delta):
     assert found.upper - found.lower <= Fraction(1, 10**6) * max(Fraction(1), found.upper)
 
 
+@deep
 @pytest.mark.parametrize(("events", "epsilon", "delta"), SAMPLED)
 def test_delta_of_samples_by_the_trapezoid_rule(events, epsilon, delta):
     holds(accountant(events).delta(epsilon), delta, 9, Fraction(1, 10**6))
 
 
+@deep
 @pytest.mark.parametrize(("events", "delta", "epsilon"), INVERTED)
 def test_epsilon_by_another_program(events, delta, epsilon):
     holds(accountant(events).epsilon(delta), epsilon, 17, Fraction(1, 10**9))

@@ -19,6 +19,7 @@ from dpaccount.numerics.closed.gaussian import _of_large, mu_squared
 from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan, Relation
+from tests.depth import deep
 from tests.looped import looped
 
 HUGE, TINY = "1e5000", "1e-5000"
@@ -48,7 +49,7 @@ PARAMETERS = {
 }
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("option", [{"delta": "1e-5"}, {"epsilon": "1"}, {"epsilon": HUGE}, {"delta": TINY}])
 @pytest.mark.parametrize("count", ["1", HUGE])
 @pytest.mark.parametrize("value", [HUGE, TINY])
@@ -60,6 +61,7 @@ def test_extreme_parameters_are_answered(name, value, count, option):
     assert time.process_time() - begun < MOST
 
 
+@deep
 @pytest.mark.parametrize(
     "event",
     [
@@ -104,7 +106,7 @@ SMALL = (
 )
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("event", SMALL, ids=repr)
 @pytest.mark.parametrize("count", [1, 4, 50])
 def test_bounds_in_closed_form_meet_the_exact_ones(event, count):
@@ -180,6 +182,7 @@ def test_noise_of_any_size_is_found(options, least):
     assert found.bounds.upper <= 1
 
 
+@deep
 @pytest.mark.parametrize("table", ["EXACT", "UPPER"])
 def test_a_bug_in_a_method_is_no_looser_answer(table, monkeypatch):
     """What is out of reach hands on to the next method; a ValueError is raised."""

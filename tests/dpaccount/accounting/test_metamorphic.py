@@ -16,6 +16,7 @@ from dpaccount.errors import InputError
 from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan, Relation
+from tests.depth import deep
 from tests.looped import looped
 
 GAP = "1e-4"
@@ -64,7 +65,7 @@ ASSUMED = "dominating_pair", "truncated_poisson", "truncated_replaced"  #: and n
 
 def slowly(names, *slow):
     """Return rows for pytest, those of `slow` marked so."""
-    return [pytest.param(name, marks=pytest.mark.slow) if name in slow else name for name in names]
+    return [pytest.param(name, marks=deep) if name in slow else name for name in names]
 
 
 #: For each event, every way to make it cost less: a parameter and what to multiply it by.
@@ -136,27 +137,28 @@ def test_every_event_has_samples():
     assert set(SAMPLES) == set(MILDER) | set(MILDER_EVENTS) == set(ev.VOCABULARY)
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("name", NAMES)
 def test_a_count_is_that_many_events(name):
     event = SAMPLES[name]
     assert meets(epsilon(replace(event, count=3)), epsilon(event, event, event))
 
 
+@deep
 @pytest.mark.parametrize("name", slowly(SEQUENCED, "sampled_without_replacement"))
 def test_a_count_of_a_sequence_is_that_many_sequences(name):
     event = SAMPLES[name]
     assert meets(epsilon(ev.Sequence(of=(event,), count=3)), epsilon(replace(event, count=3)))
 
 
-@pytest.mark.slow(one_in=2)
+@deep
 @pytest.mark.parametrize("name", NAMES)
 def test_order_does_not_matter(name):
     event, other = SAMPLES[name], ev.Laplace(scale=5)
     assert meets(epsilon(event, other, gap="1e-3"), epsilon(other, event, gap="1e-3"))
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("name", COVERED)
 def test_splitting_a_cover_does_not_matter(name):
     event = DRAWN if name == "sampled_without_replacement" else SAMPLES[name]
@@ -165,7 +167,7 @@ def test_splitting_a_cover_does_not_matter(name):
     assert meets(epsilon(event), split)
 
 
-@pytest.mark.slow(one_in=2)
+@deep
 @pytest.mark.parametrize("name", slowly(COVERED, "poisson_replaced"))
 def test_parallel_covers_cost_the_worst_one(name):
     event = DRAWN if name == "sampled_without_replacement" else SAMPLES[name]
@@ -175,6 +177,7 @@ def test_parallel_covers_cost_the_worst_one(name):
     assert meets(worst.bounds, epsilon(replace(event, count=2)))
 
 
+@deep
 @pytest.mark.parametrize(("name", "key"), [(name, key) for name, keys in MILDER.items() for key in keys])
 def test_more_noise_never_costs_more(name, key):
     event = SAMPLES[name]
@@ -184,11 +187,13 @@ def test_more_noise_never_costs_more(name, key):
     assert less.upper <= more.upper * (1 + Fraction(1, 10**6))
 
 
+@deep
 @pytest.mark.parametrize("name", MILDER_EVENTS)
 def test_a_milder_event_never_costs_more(name):
     assert epsilon(MILDER_EVENTS[name]).upper <= epsilon(SAMPLES[name]).upper
 
 
+@deep
 @pytest.mark.parametrize("name", NAMES)
 def test_a_sequence_costs_no_less_than_a_part(name):
     event = SAMPLES[name]
@@ -197,7 +202,7 @@ def test_a_sequence_costs_no_less_than_a_part(name):
     assert whole.upper >= epsilon(ev.Gaussian(sigma=50)).lower
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("name", [*COVERED, "sampled_laplace"])
 def test_unlike_classes_cost_the_worst_one(name):
     """Several different classes: the ranking by cheap bounds takes every event, and loses no class."""
@@ -221,13 +226,14 @@ def test_delta_of_epsilon_comes_back(name):
     assert back.upper <= Fraction(1, 10**5) * Fraction(1001, 1000)
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("name", NAMES)
 def test_smaller_delta_costs_more(name):
     costs = [epsilon(SAMPLES[name], delta=delta) for delta in ("1e-2", "1e-5", "1e-7")]
     assert costs[0].upper <= costs[1].upper <= costs[2].upper
 
 
+@deep
 @pytest.mark.parametrize("name", NAMES)
 def test_extremes_are_exact(name):
     both = accountant(SAMPLES[name])
@@ -236,6 +242,7 @@ def test_extremes_are_exact(name):
     assert both.delta(0).upper <= 1
 
 
+@deep
 @pytest.mark.parametrize("name", [name for name in SEQUENCED if name not in ASSUMED])
 def test_a_whole_sample_is_the_event(name):
     event = SAMPLES[name]
@@ -250,6 +257,7 @@ def test_a_whole_sample_is_the_event(name):
         assert meets(epsilon(whole), epsilon(event))
 
 
+@deep
 @pytest.mark.parametrize("name", ["gaussian", "laplace", "pure", "approximate", "discrete_laplace"])
 def test_a_sample_costs_less_than_the_whole(name):
     event = SAMPLES[name]
@@ -259,7 +267,7 @@ def test_a_sample_costs_less_than_the_whole(name):
     assert without.upper <= epsilon(event).upper
 
 
-@pytest.mark.slow
+@deep
 def test_both_directions_of_add_remove():
     """Each direction alone, by the formulas of the two pairs; the answer is the larger at every δ."""
     event = ev.PoissonSubsampled(rate="0.25", of=ev.Gaussian(sigma=1), count=10)
@@ -293,13 +301,13 @@ def slight_beside_samples(slight, count, at):
     assert alone.lower <= accountant(many, slight).delta(at, "10").upper < alone.upper * Fraction(105, 100)
 
 
-@pytest.mark.slow
+@deep
 def test_what_is_slight_costs_little_beside_samples():
     """An upper-only event next to nothing may not end the search for what the samples cost."""
     slight_beside_samples(ev.Exponential(epsilon="1e-6"), 10, "0.2")
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("slight", [ev.Exponential(epsilon="1e-6"), ev.Zcdp(rho="1e-13")])
 def test_what_is_slight_costs_little_beside_many_samples(slight):
     """Alone they cost δ(1) = .0026124."""
@@ -315,6 +323,7 @@ def test_samples_of_bounded_losses_have_a_largest_loss(of):
     assert abs(float(found.upper) - truth) < 1e-14
 
 
+@deep
 @pytest.mark.parametrize(
     "slight",
     [
@@ -445,6 +454,7 @@ LOSSES = {
 }
 
 
+@deep
 @pytest.mark.statistical  # 11 events × 3 points, five standard deviations: fails by chance below 2e-5
 @pytest.mark.parametrize("name", LOSSES)
 def test_simulated_likelihood_ratios_agree(name):
@@ -470,6 +480,7 @@ def test_the_added_direction_is_the_smaller():
     assert gains[True].mean() > gains[False].mean() + 5 * gains[True].std() / math.sqrt(TRIALS)
 
 
+@deep
 @pytest.mark.statistical  # a bound at least: five standard deviations, below 1e-6 by chance
 @pytest.mark.parametrize("eta", [0.5, 1.0])
 def test_simulated_bounded_range_stays_below(eta):
@@ -502,7 +513,7 @@ def test_a_sample_of_a_sample_is_a_sample_at_the_product_of_the_rates():
     assert composition_of([(pair, 1)]) != composition_of([(ev.PoissonSubsampled(rate="0.05", of=gauss), 2)])
 
 
-@pytest.mark.slow
+@deep
 def test_a_sample_of_several_discrete_gaussians_is_not_that_of_one():
     """Far above σ = 300 a discrete Gaussian is nearly the continuous one, also four of them on one sample."""
 

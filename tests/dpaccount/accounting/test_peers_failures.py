@@ -19,6 +19,7 @@ from dpaccount.plan.events import (
     Relation,
     Sequence,
 )
+from tests.depth import deep
 from tests.looped import looped
 
 
@@ -26,6 +27,7 @@ def epsilon(event, delta, relation=Relation.REPLACE_ONE):
     return Accountant(Plan(relation, (event,))).epsilon(delta)
 
 
+@deep
 def test_2_pessimistic_means_pessimistic():
     found = epsilon(Pure(epsilon="0.01", count=5000), "1e-12")
     assert found.lower > Fraction("4.97889")
@@ -59,6 +61,7 @@ def test_4_no_bound_is_negative(delta):
     assert epsilon(Gaussian(sigma=50), "0.9").upper == 0
 
 
+@deep
 @pytest.mark.parametrize(
     ("delta", "exact"), [("1e-30", "9.341895632705148574594"), ("1e-100", "29.59871159080581320100")]
 )
@@ -84,7 +87,7 @@ def by_quadrature(rate, count, at, c=14, period=10):
     return 2 * total / period
 
 
-@pytest.mark.slow
+@deep
 def test_5_tiny_delta_of_many_rare_samples():
     """One large loss among 10^8 makes M explode right of the line; it took [1.92, 5.43]."""
     sampled = PoissonSubsampled(rate="1e-5", of=Gaussian(sigma=1), count=10**8)
@@ -100,6 +103,7 @@ def test_5_tiny_delta_of_many_rare_samples():
         found = more
 
 
+@deep
 def test_6_small_budgets_are_tight():
     sampled = PoissonSubsampled(rate="1e-5", of=Gaussian(sigma=1), count=10**8)
     found = epsilon(sampled, "1e-5", Relation.ADD_REMOVE)
@@ -113,6 +117,7 @@ def test_7_extreme_noise_and_counts():
     assert epsilon(Pure(epsilon="0.1", count=10**18), "1e-5").lower > 4 * 10**15
 
 
+@deep
 def test_8_one_sample_is_amplified_once():
     """Several releases on one sample are one event inside the sampling, and cost more than fresh samples."""
     rate, inner = "0.1", Gaussian(sigma=2)
@@ -123,6 +128,7 @@ def test_8_one_sample_is_amplified_once():
     )
 
 
+@deep
 def test_8_a_noisy_maximum_is_not_charged_as_bounded_range():
     """ρ of an ε-DP selection is ε²/8 for the exponential mechanism only: four times that for others."""
     assert Event.zcdp(Exponential(epsilon=1)) == Fraction(1, 8)

@@ -14,6 +14,7 @@ from dpaccount.accounting.profile import POINTS, profile_points, trade_off, writ
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
 from dpaccount.plan.events import Gaussian, Laplace, Plan, PoissonSubsampled, Pure, Relation, Zcdp
+from tests.depth import deep
 
 F = Fraction
 PLANS = {
@@ -30,6 +31,7 @@ def points(request):
     return profile_points(Accountant(PLANS[request.param]), points=9)
 
 
+@deep
 def test_a_profile_falls_and_is_convex_in_exp_epsilon(points):
     assert len(points) == 9
     assert points[0].epsilon == 0
@@ -100,6 +102,7 @@ def read(path):
         return list(csv.DictReader(file))
 
 
+@deep
 def test_files(tmp_path):
     found = Accountant(PLANS["gaussian"])
     write_profile(found, tmp_path / "p.csv")
@@ -119,7 +122,7 @@ def test_files(tmp_path):
     assert sorted(file.name for file in tmp_path.iterdir()) == ["p.csv", "p.svg", "z.csv"]
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("epsilon", ["1e-4000", "1e4000", "0"])
 def test_profiles_of_any_magnitude(tmp_path, epsilon):
     found = Accountant(Plan(Relation.REPLACE_ONE, (Pure(epsilon=epsilon),)))

@@ -15,6 +15,7 @@ from dpaccount.numerics.closed import gaussian, renyi
 from dpaccount.numerics.intervals import ball
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan, Relation
+from tests.depth import deep
 from tests.dpaccount.pairs.test_stand_ins import MAKERS, ROUNDING, enumerated, product, relation_of, stand_ins
 
 GAP = "10"  #: narrow where that is cheap; every enclosure must hold
@@ -223,14 +224,14 @@ def holds(law, seed, labels):
         assert less.lower is None or less.lower <= more.upper, (seed, relation, events, vars(question))
 
 
-@pytest.mark.slow(one_in=3)
+@deep
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
 def test_laws_of_random_plans(law):
     for seed in range(LAW_PLANS.get(law, 8)):
         holds(law, seed, CHEAP)
 
 
-@pytest.mark.nightly
+@deep
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
 def test_laws_of_more_plans(law):
     quick, dear = MORE_PLANS.get(law, (50, 23))
@@ -243,7 +244,7 @@ def test_laws_of_more_plans(law):
 # ------------------------------------------------------------------ at the mass of failures
 
 
-@pytest.mark.slow
+@deep
 def test_a_slight_upper_bound_beside_a_sample_that_fails():
     """At the δ that the failures use up ε is the sum of the finite losses, whatever else is released."""
     sample = ev.PoissonSubsampled(rate="0.1", of=ev.Approximate(epsilon="0.1", delta="1e-8"))
@@ -288,12 +289,13 @@ def finite_at_the_mass(seed):
         assert max(enumerated(pair, float(upper))) <= float(mass) * (1 + 1e-9) + ROUNDING, (seed, events)
 
 
+@deep
 def test_what_is_left_beside_failures_is_finite():
     for seed in range(3):
         finite_at_the_mass(seed)
 
 
-@pytest.mark.nightly
+@deep
 def test_what_is_left_beside_more_failures_is_finite():
     for seed in range(3, 60):
         finite_at_the_mass(seed)

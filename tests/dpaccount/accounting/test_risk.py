@@ -25,6 +25,7 @@ from dpaccount.plan.events import (
     RandomAllocation,
     RandomizedResponse,
 )
+from tests.depth import deep
 
 F = Fraction
 LAW = NormalDist()
@@ -99,9 +100,10 @@ def test_no_attack_does_better_and_no_line_is_much_lower(seed):
     assert float(risk.advantage.upper) == pytest.approx(apart, rel=1e-9)
 
 
+@deep
 @pytest.mark.parametrize(
     "name",
-    [name if name != "sampled laplace" else pytest.param(name, marks=pytest.mark.nightly) for name in PLANS],
+    [name if name != "sampled laplace" else pytest.param(name, marks=deep) for name in PLANS],
 )
 def test_the_curve_lies_below_the_gaussian_and_its_distance(name):
     """At points that the search did not ask for; and a smaller μ would be too small at one that it did."""
@@ -120,6 +122,7 @@ def test_the_curve_lies_below_the_gaussian_and_its_distance(name):
     assert risk.mu.upper <= risk.mu.lower * F(102, 100)
 
 
+@deep
 def test_a_part_is_no_riskier_than_the_whole():
     for few, more in ((SAMPLE, [SAMPLE, Laplace(scale=5)]), (Pure(epsilon=1), Pure(epsilon=1, count=2))):
         part, whole = (Accountant(Plan("add-remove", plan)).risk() for plan in (few, more))
@@ -129,6 +132,7 @@ def test_a_part_is_no_riskier_than_the_whole():
             assert part.true_positives(rate) <= whole.true_positives(rate) * F(1001, 1000)
 
 
+@deep
 def test_a_run_of_sampled_steps_has_a_useful_mu():
     """The plan whose μ without a distance is 107.8: that of 14,063 releases on everybody."""
     whole = Accountant(sgd(60000, 256, epochs=60, sigma="1.1").plan())

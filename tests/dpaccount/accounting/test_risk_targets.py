@@ -12,6 +12,7 @@ from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.risk_targets import calibrate_risk
 from dpaccount.errors import InputError
 from dpaccount.plan.events import DiscreteGaussian, Gaussian, Laplace, Plan, PoissonSubsampled, Pure
+from tests.depth import deep
 
 F = Fraction
 LAW = NormalDist()
@@ -21,6 +22,7 @@ def noise(sigma):
     return Gaussian(sigma=sigma, count=4)
 
 
+@deep
 @pytest.mark.parametrize(
     ("target", "needed"),
     [
@@ -36,8 +38,9 @@ def test_gaussian_noise_is_that_of_the_closed_forms(target, needed):
     assert found.bounds.upper <= F(target.get("mu") or target.get("advantage") or target["true_positives"])
 
 
+@deep
 @pytest.mark.parametrize("target", [{"mu": "0.4"}, {"advantage": "0.15"}, {"true_positives": "0.03"}])
-@pytest.mark.parametrize("name", [pytest.param("sampled", marks=pytest.mark.nightly), "laplace"])
+@pytest.mark.parametrize("name", [pytest.param("sampled", marks=deep), "laplace"])
 def test_the_target_is_kept_and_less_noise_does_not_keep_it(name, target):
     def plan(value):
         if name == "laplace":
@@ -93,6 +96,7 @@ def run(capsys, *words):
     return code, json.loads(out.out) if out.out else out.err
 
 
+@deep
 def test_commands_take_the_targets(capsys, tmp_path):
     code, found = run(capsys, "calibrate", "gaussian", "--count", "4", "--target-advantage", "0.1")
     assert code == 0

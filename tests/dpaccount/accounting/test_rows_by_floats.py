@@ -12,6 +12,7 @@ from scipy.special import ndtr
 
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.plan.events import DiscreteGaussian, Gaussian, Laplace, PoissonSubsampled, Pure, Sequence
+from tests.depth import deep
 
 
 def inverted(log_m, epsilon, c, period, top):
@@ -89,7 +90,7 @@ ROWS = {  # events, δ, log M, (c, period, top) of a line, relative tolerance
 }  # fmt: skip
 
 
-@pytest.mark.slow(one_in=2)
+@deep
 @pytest.mark.parametrize("name", ROWS)
 def test_delta_at_both_ends(name):
     """Removing a unit costs at most the answer; where it is the worse direction it costs that."""
@@ -112,7 +113,7 @@ def grid(rate, mu, step, size):
     return first, (p - right) + np.concatenate([[0], right[:-1]])
 
 
-@pytest.mark.slow
+@deep
 def test_very_little_noise():
     """Splitting raises δ by some 10·step²/8 times the density, about δ: far below the tolerance."""
     rate, step, size, count = 0.01, 1e-4, 1 << 21, 10

@@ -27,6 +27,7 @@ from dpaccount.plan.events import (
     Relation,
     Zcdp,
 )
+from tests.depth import deep
 from tests.looped import looped
 
 
@@ -50,6 +51,7 @@ def more(curve, eta, eps, points=1501):
     return max((1 - leave) * curve(eps - t) + leave * curve(eps - t + eta))
 
 
+@deep
 def test_the_single_curve_is_the_supremum_over_intervals():
     """By mpmath: for every ε the largest E(1 − e^{ε−L})₊ over t lies at t = (η + ε)/2."""
     eta = mpmath.mpf(1)
@@ -66,6 +68,7 @@ def test_the_single_curve_is_the_supremum_over_intervals():
         assert abs(bounded_range.single_epsilon(Fraction(1), exact) - Fraction(str(eps))) < Fraction(1, 10**9)
 
 
+@deep
 @pytest.mark.parametrize("eps", [0.0, 0.2, 0.9, 1.6])
 def test_two_adaptive_mechanisms(eps):
     exact = more(lambda x: one(1.0, x), 1.0, eps, 20001)
@@ -73,6 +76,7 @@ def test_two_adaptive_mechanisms(eps):
     assert exact - 1e-12 <= found <= exact * 1.0005
 
 
+@deep
 def test_three_adaptive_mechanisms():
     def two(values):
         return np.array([more(lambda x: one(0.5, x), 0.5, value) for value in values])
@@ -115,6 +119,7 @@ def _terms(eta: Fraction, count: int, epsilon: Fraction, last: int) -> arb:
     return found
 
 
+@deep
 def test_adaptive_choice_costs_more():
     """Two mechanisms, η = 1, ε = 0.2: 0.23654 with adaptive choice, 0.22986 without (both published to five digits)."""
     fixed = fixed_delta(Fraction(1), 2, Fraction(1, 5))
@@ -162,6 +167,7 @@ def test_coarse_tables_stay_above(monkeypatch):
     assert float(Bare(Fraction(1), 1, Fraction(1), 1).delta(Fraction(1, 5))) < float(one(1.0, 0.2))
 
 
+@deep
 def test_short_tables_stay_above():
     """A table that ends early keeps its last value: an upper bound, whatever the reach was."""
     whole = bounded_range.Adaptive(Fraction(1), 4, Fraction(4), 512)  # within 1e-6 of the truth
@@ -172,6 +178,7 @@ def test_short_tables_stay_above():
     assert whole.epsilon(Fraction(1)) == 0
 
 
+@deep
 @pytest.mark.parametrize("count", [1, 2, 10, 100, 3000, 10**12])
 def test_bounded_range_of_any_count(count):
     event = BoundedRange(eta=Fraction(1, 2 * math.isqrt(count)), count=count)
@@ -188,7 +195,7 @@ def test_bounded_range_of_any_count(count):
     assert back <= Fraction(1, 10**6) * Fraction(1001, 1000)
 
 
-@pytest.mark.slow(one_in=2)
+@deep
 @pytest.mark.parametrize("count", [1, 3])
 def test_exponential_mechanisms_calibrate(count):
     found = calibrate("exponential", Fraction(1), Fraction(1, 10**6), count=count)
@@ -208,7 +215,7 @@ def bernoulli(order, p, q):
 
 
 @pytest.mark.parametrize(("order", "tau", "eps"), [(2, 0.1, 0.5), (8, 1.0, 1.0), (1.5, 0.5, 2.0)])
-@pytest.mark.slow
+@deep
 def test_no_bernoulli_pair_exceeds_it_and_one_attains_it(order, tau, eps):
     """By a search over all pairs (p, q) with mpmath: the largest p − e^ε q with D_α ≤ τ."""
     mpmath.mp.dps = 60
@@ -229,6 +236,7 @@ def test_no_bernoulli_pair_exceeds_it_and_one_attains_it(order, tau, eps):
     assert float(found) <= best * 1.001
 
 
+@deep
 def test_never_looser_than_the_general_conversion():
     for order, tau in (
         (Fraction(11, 10), Fraction(1, 10)),
@@ -277,12 +285,13 @@ BESIDE = {
 }
 
 
+@deep
 @pytest.mark.parametrize(
     ("name", "count"),
     [
         ("Gaussian", 1),
-        pytest.param("Laplace", 3, marks=pytest.mark.slow),
-        pytest.param("sampled", 6, marks=pytest.mark.nightly),
+        pytest.param("Laplace", 3, marks=deep),
+        pytest.param("sampled", 6, marks=deep),
     ],
 )
 def test_points_beside_a_pair_cost_no_less_than_the_noise_that_has_them(name, count):
@@ -301,6 +310,7 @@ def test_points_beside_a_pair_cost_no_less_than_the_noise_that_has_them(name, co
     assert mixed.delta(at, "1e-2").upper >= exact.delta(at).lower
 
 
+@deep
 def test_points_given_several_times_are_one_sum():
     """Ten events are the event of ten times the divergences, whatever their orders are listed like."""
     beside = Gaussian(sigma=3)
@@ -316,6 +326,7 @@ def test_points_given_several_times_are_one_sum():
     assert costs[1] < apart.upper * Fraction(999, 1000)  # ten curves lose ten times by conversion
 
 
+@deep
 def test_more_points_never_cost_more_and_a_larger_divergence_never_less():
     few, delta = [Fraction(2), Fraction(8)], "1e-5"
     costs = [
@@ -327,6 +338,7 @@ def test_more_points_never_cost_more_and_a_larger_divergence_never_less():
     assert louder.upper > costs[0]
 
 
+@deep
 def test_high_orders_alone_are_composed_as_curves_where_that_is_better():
     """At one high order a bound is nearly pure ε, and many of these cost less than their sum."""
     high = Rdp(points=[(10**6, "1/10")])

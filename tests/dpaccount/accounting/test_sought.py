@@ -12,6 +12,7 @@ from dpaccount.accounting.calibrate import FIXED, settle, unknown_in
 from dpaccount.documents import parse_json
 from dpaccount.errors import InputError
 from dpaccount.plan.event_base import RANGES
+from tests.depth import deep
 from tests.looped import looped
 
 DELTA = Fraction(1, 10**5)
@@ -62,8 +63,8 @@ WAYS = [  # event, the place of a number in it, values that grow
     ({**FTRL, "mechanism": "banded-toeplitz", "bands": 2}, ("bands",), [1, 2, 3, 8, 40]),
     (TOEPLITZ, ("coefficients", 2), [0, "1/8", "1/2", "3/4", 2]),
     ({**TOEPLITZ, "separation": 1}, ("coefficients", 2), [0, "1/4", "1/2", "501/1000", 1]),
-    pytest.param({**FIXED_SIZE}, ("size",), [1, 5, 80, 100], marks=pytest.mark.slow),
-    pytest.param({**FIXED_SIZE}, ("population",), [5, 8, 10], marks=pytest.mark.slow),
+    pytest.param({**FIXED_SIZE}, ("size",), [1, 5, 80, 100], marks=deep),
+    pytest.param({**FIXED_SIZE}, ("population",), [5, 8, 10], marks=deep),
     ({"event": "random_allocation", "steps": 5, "of": {"event": "pure", "epsilon": 1}}, ("steps",), [1, 2, 9]),
     ({"event": "poisson_subsampled", "rate": "1/2", "of": SAMPLE["of"]}, ("rate",), ["1/100", "1/2", 1]),
     ({"event": "poisson_subsampled", "rate": "1/2", "of": SAMPLE["of"]}, ("of", "sigma"), [1, 2, 5]),
@@ -96,6 +97,7 @@ def holding(event, path, value):
     return parse_json(text, "plan.json")
 
 
+@deep(quick_every=3)
 @pytest.mark.parametrize(("event", "path", "values"), WAYS, ids=lambda each: str(each)[:60])
 def test_costs_go_the_way_that_is_said(event, path, values):
     unknown = unknown_in(holding(event, path, "?"))
@@ -107,6 +109,7 @@ def test_costs_go_the_way_that_is_said(event, path, values):
     assert lowest.upper < highest.upper
 
 
+@deep
 @pytest.mark.parametrize(
     ("event", "path", "values"),
     [way for way in WAYS[::2] if not hasattr(way, "marks")],  # how close those come depends on the machine
@@ -150,6 +153,7 @@ def test_what_cannot_be_sought_is_refused_with_the_reason(event, path, why):
     assert "\n" not in str(refused.value)
 
 
+@deep
 def test_what_is_infinite_beyond_a_point_is_found_up_to_it():
     """The ε of (1/2, δ) is 1/2 up to the target's δ and infinite beyond: an infinite lower end ended the search."""
     unknown = unknown_in(holding({"event": "approximate", "epsilon": "1/2", "delta": 0}, ("delta",), "?"))

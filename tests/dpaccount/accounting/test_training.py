@@ -22,24 +22,27 @@ from dpaccount.documents import parse_json
 from dpaccount.errors import InputError
 from dpaccount.numerics.fourier import contours
 from dpaccount.plan.events import Gaussian, Laplace, Plan, PoissonExamples, RandomAllocation, Shuffled
+from tests.depth import deep
 from tests.looped import looped
 
 RUN = Training(examples=60000, batch=256, sigma="1.1", steps=14063)
 CHEAP = {"event": "gaussian", "sigma": 10, "count": 4}
 
 
+@deep
 @pytest.mark.parametrize("module", [training, calibration])
 def test_its_examples(module):
     assert doctest.testmod(module).failed == 0
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("page", ["training", "dp-ftrl"])
 def test_the_page_runs(root, page):
     found = doctest.testfile(str(root / "docs" / f"{page}.md"), module_relative=False)
     assert (found.failed, found.attempted > 4) == (0, True)
 
 
+@deep
 @given(st.integers(1, 10**6), st.integers(1, 10**6), st.fractions(Fraction(1, 100), 100))
 def test_steps_cover_the_epochs_and_one_less_does_not(batch, more, epochs):
     examples = batch + more
@@ -47,6 +50,7 @@ def test_steps_cover_the_epochs_and_one_less_does_not(batch, more, epochs):
     assert steps * batch >= epochs * examples > (steps - 1) * batch
 
 
+@deep
 def test_the_noise_of_a_target_is_the_least():
     found = least_sigma(RUN, 2, 1e-5)
     assert found.bounds.upper <= 2
@@ -54,6 +58,7 @@ def test_the_noise_of_a_target_is_the_least():
     assert less.epsilon(1e-5).lower > 2
 
 
+@deep
 def test_a_run_is_made_from_passes_and_a_target():
     terms = {"sampling": "shuffle", "relation": "replace-one"}
     assert dpaccount.sgd(60, 20, epochs=2, sigma=3, **terms) == Training(60, 20, 3, 6, **terms)
@@ -62,8 +67,8 @@ def test_a_run_is_made_from_passes_and_a_target():
     assert run.epsilon("1e-5").upper <= 2
 
 
-@pytest.mark.nightly
-@pytest.mark.slow(one_in=2)
+@deep
+@deep
 @pytest.mark.parametrize("target", [400, 1000])
 def test_a_target_where_no_cost_is_known_closely_is_met_within_a_thousandth(target):
     """So little noise that costs are known to some 10^−4: no more digits are sought than they have."""
@@ -89,6 +94,7 @@ def test_a_run_that_is_not_said_once_is_refused(wrong):
         dpaccount.sgd(60, 20, **wrong)
 
 
+@deep
 def test_points_that_share_transforms_are_the_points_alone():
     """Both enclose the same number, so they intersect; the shared ones are as narrow."""
     for steps, shared in RUN.curve(1e-5, points=3):
@@ -105,7 +111,7 @@ def test_points_that_share_transforms_are_the_points_alone():
     count=st.integers(60, 3000),
     delta=st.sampled_from(["1e-3", "1e-5", "1e-9"]),
 )
-@pytest.mark.slow
+@deep
 def test_sharing_never_breaks_an_enclosure(rate, sigma, count, delta):
     plan = Training(rate.denominator, rate.numerator, sigma, count).plan()
     alone = Accountant(plan).epsilon(delta)
@@ -117,6 +123,7 @@ def test_sharing_never_breaks_an_enclosure(rate, sigma, count, delta):
             assert max(found.lower, other.lower) <= min(found.upper, other.upper)
 
 
+@deep
 def test_a_curve_rises_and_is_written():
     points = RUN.curve("1e-5", points=4)
     uppers = [bounds.upper for _, bounds in points]
@@ -126,6 +133,7 @@ def test_a_curve_rises_and_is_written():
     assert all(Fraction(row["epsilon_upper"]) >= upper for row, upper in zip(rows, uppers, strict=True))
 
 
+@deep
 def test_shuffled_passes_are_bounded_without_amplification():
     run = Training(examples=1000, batch=300, sigma=2, steps=10)  # three full batches a pass: four passes
     passes = Plan("replace-one", Gaussian(sigma=2, sensitivity=2, count=4))
@@ -134,7 +142,7 @@ def test_shuffled_passes_are_bounded_without_amplification():
     assert run.shuffled(1e-5).upper > run.epsilon(1e-5).upper
 
 
-@pytest.mark.slow
+@deep
 def test_samples_of_fixed_size_are_counted_under_replace_one():
     run = Training(examples=1000, batch=10, sigma=2, steps=10, sampling="fixed-size")
     assert run.plan().relation == "replace-one"
@@ -146,7 +154,7 @@ def test_samples_of_fixed_size_are_counted_under_replace_one():
 SMALL = {"examples": 1000, "batch": 100, "sigma": 2, "steps": 40}
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 def test_a_shuffled_run_lies_between_random_allocation_and_passes_in_any_order(relation):
     run = Training(**SMALL, sampling="shuffle", relation=relation)
@@ -169,7 +177,7 @@ def test_random_allocation_of_a_run_is_its_event():
     assert steps_of(4, 1050, 100, "random-allocation") == 40
 
 
-@pytest.mark.slow
+@deep
 def test_random_allocation_of_a_run_costs_less_than_poisson_samples():
     run = Training(**SMALL, sampling="random-allocation")
     assert run.epsilon(1e-5).upper < Training(**SMALL).epsilon(1e-5).upper  # less than Poisson samples
@@ -177,7 +185,7 @@ def test_random_allocation_of_a_run_costs_less_than_poisson_samples():
     assert [steps for steps, _ in points] == [10, 20, 40]
 
 
-@pytest.mark.nightly
+@deep
 def test_the_noise_that_random_allocation_needs():
     run = Training(**SMALL, sampling="random-allocation")
     found = least_sigma(run, 1, 1e-5)
@@ -204,6 +212,7 @@ def test_a_sampling_has_its_passes_and_relations(changes, message):
         steps_of("1.5", 1000, 100, "shuffle")
 
 
+@deep
 def test_users_of_several_examples_are_their_event():
     run = Training(**SMALL, examples_per_user=3)
     drawn = PoissonExamples(rate="1/10", examples=3, of=Gaussian(sigma=2), count=40)
@@ -237,7 +246,7 @@ def test_users_are_counted_on_poisson_samples_alone(changes, message):
         Training(**{**SMALL, **changes}).plan()
 
 
-@pytest.mark.slow
+@deep
 def test_a_command_for_users(capsys, tmp_path):
     words = ("--batch", "100", "--sigma", "9", "--examples-per-user")
     events, document = str(tmp_path / "run.json"), str(tmp_path / "answer.json")
@@ -295,6 +304,7 @@ def test_what_does_not_add_up_to_a_run_is_refused(parts, options, wrong):
         Accountant(parts(Training(1000, 50, 2, 400)), **options)
 
 
+@deep
 def test_the_names_of_the_field(capsys):
     first = told(capsys, "--batch-size", "100", "--noise-multiplier", "2")
     assert first == told(capsys, "--sample-rate", "1/10", "--sigma", "2")
@@ -347,6 +357,7 @@ def test_a_target_that_nothing_meets_is_said():
         settle(asked({"event": "gaussian", "sigma": "?"}), Fraction(1), Fraction(0))
 
 
+@deep
 def test_functions_are_calibrated_in_both_directions():
     least = calibrate(lambda scale: Laplace(scale=scale, count=3), 1, 1e-6)
     most = calibrate(lambda moved: Laplace(scale=1, sensitivity=moved, count=3), 1, 1e-6, grows=True)
@@ -358,6 +369,7 @@ def test_functions_are_calibrated_in_both_directions():
 # ------------------------------------------------------------------ the commands
 
 
+@deep
 def test_the_command_says_steps_epsilon_and_what_is_not_covered(capsys, tmp_path):
     words = [
         "sgd",
@@ -384,6 +396,7 @@ def test_the_command_says_steps_epsilon_and_what_is_not_covered(capsys, tmp_path
     assert json.loads(capsys.readouterr().out)["epsilon"] == found["epsilon"]
 
 
+@deep
 @pytest.mark.parametrize(
     "words",
     [
@@ -405,6 +418,7 @@ def test_a_wrong_request_is_one_line(words, capsys):
     assert err.count("\n") == 1
 
 
+@deep
 def test_a_plan_with_a_question_mark_is_calibrated(capsys, tmp_path):
     file = tmp_path / "plan.json"
     text = {

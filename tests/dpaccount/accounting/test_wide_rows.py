@@ -21,6 +21,7 @@ from dpaccount.plan.events import (
     SampledWithoutReplacement,
     Sequence,
 )
+from tests.depth import deep
 from tests.looped import looped
 
 
@@ -94,12 +95,13 @@ def narrow(events, delta, known, width="1e-6"):
     assert Fraction(known[0]) <= found.lower <= found.upper <= Fraction(known[1])
 
 
+@deep
 @looped("name", ROWS)
 def test_rows_are_narrow(name):
     narrow(*ROWS[name])
 
 
-@pytest.mark.slow(one_in=2)
+@deep
 @pytest.mark.parametrize("name", MIXED)
 def test_rows_of_mixed_noise_are_narrow(name):
     narrow(*MIXED[name])
@@ -121,7 +123,7 @@ def test_a_curve_flat_at_its_target_is_solved_at_its_own_precision(above):
     assert high - low <= Fraction(1, 10**9)
 
 
-@pytest.mark.nightly
+@deep
 def test_a_chain_of_groups_has_work_left_for_all_its_questions():
     """It asks for δ at some thirty ε; the first ones took all the work, and ε came out as infinite."""
     bound = Rdp(points=[(2, Fraction(1, 10)), (8, Fraction(1, 2))])

@@ -17,6 +17,7 @@ from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan import events as ev
 from dpaccount.plan.cover_partition import unit_classes
 from dpaccount.plan.events import Plan, Relation
+from tests.depth import deep
 
 UNITS = 12
 KINDS = [
@@ -85,7 +86,7 @@ def is_worst(found, every):
         assert every[found.unit].upper >= max(uppers) - slack
 
 
-@pytest.mark.nightly
+@deep
 @settings(max_examples=30, deadline=None)
 @given(plans(), st.sampled_from(["1e-5", "1e-9", "0.01"]))
 def test_epsilon_is_that_of_the_worst_unit(plan, delta):
@@ -94,7 +95,7 @@ def test_epsilon_is_that_of_the_worst_unit(plan, delta):
     is_worst(Accountant(plan).worst_epsilon(delta), every)
 
 
-@pytest.mark.nightly
+@deep
 @settings(max_examples=25, deadline=None)
 @given(plans(), st.sampled_from(["0.2", "1", "3"]))
 def test_delta_is_that_of_the_worst_unit(plan, epsilon):
@@ -122,7 +123,7 @@ def mixed(count, units, width, seed=1):
     return Plan(Relation.REPLACE_ONE, tuple(events))
 
 
-@pytest.mark.slow
+@deep
 def test_few_of_many_classes_are_evaluated(monkeypatch):
     """A thousand different mixtures: cheap bounds leave a handful to the exact methods, and lose nothing."""
     plan = mixed(2000, 20_000, 200)
@@ -166,6 +167,7 @@ def tree_as_charges(levels):
     ]
 
 
+@deep
 @pytest.mark.parametrize("levels", [0, 5, 14])
 def test_a_tree_written_out_node_by_node_is_one_class(levels):
     explicit = Accountant(Plan(Relation.REPLACE_ONE, tuple(tree_as_charges(levels))))
@@ -174,7 +176,7 @@ def test_a_tree_written_out_node_by_node_is_one_class(levels):
     assert explicit.epsilon("1e-6") == event.epsilon("1e-6")
 
 
-@pytest.mark.slow
+@deep
 def test_a_million_charges_over_a_million_units():
     events = tree_as_charges(19)
     assert len(events) == 2**20 - 1
@@ -185,6 +187,7 @@ def test_a_million_charges_over_a_million_units():
     assert found.bounds == Accountant(path).worst_epsilon("1e-6").bounds
 
 
+@deep
 @pytest.mark.parametrize(
     "event",
     [

@@ -21,6 +21,7 @@ from dpaccount.checker.accounting.methods import symmetric
 from dpaccount.checker.accounting.plan import classes
 from dpaccount.checker.documents import Work
 from dpaccount.checker.intervals import Interval
+from tests.depth import deep
 from tests.dpaccount.checker.made import copied, of_each
 from tests.looped import looped
 
@@ -281,7 +282,7 @@ def test_no_leaf_can_be_replaced(which, value):
     replaced(which, value, honest())
 
 
-@pytest.mark.nightly
+@deep
 @settings(max_examples=2000, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.integers(0, 1000), OTHERS)
 def test_no_leaf_can_be_replaced_in_two_thousand_documents(which, value):

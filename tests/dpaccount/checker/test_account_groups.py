@@ -15,6 +15,7 @@ from dpaccount.checker.accounting.releases import Releases
 from dpaccount.checker.intervals import Interval
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan
+from tests.depth import deep
 from tests.dpaccount.checker.enumeration import number
 from tests.dpaccount.checker.test_account_forgeries import consistent, edited, made, said
 
@@ -41,7 +42,7 @@ def answered(event, group, delta="1e-4"):
     return tight, certificate(plan.as_json(), tight.as_json(), delta=F(delta), group=group)
 
 
-SLOW = {"laplace": pytest.mark.slow, "bounded_range": pytest.mark.slow, "zcdp": pytest.mark.nightly}
+SLOW = {"laplace": deep, "bounded_range": deep, "zcdp": deep}
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=SLOW.get(name, ())) for name in EVENTS])
@@ -162,7 +163,7 @@ def test_units_that_meet_different_gaussian_noise_are_counted_as_the_worst_of_th
     assert on == Releases(9 * single, ())
 
 
-@pytest.mark.slow
+@deep
 def test_a_group_on_poisson_samples_is_confirmed_near_what_it_costs():
     event = ev.PoissonSubsampled(rate="0.1", of=ev.Gaussian(sigma=2), count=2)
     plan = Plan("add-remove", event)

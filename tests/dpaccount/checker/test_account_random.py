@@ -17,6 +17,7 @@ from dpaccount.checker.accounting.events import UNCONFIRMED
 from dpaccount.exact import as_exact
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan
+from tests.depth import deep
 from tests.looped import looped
 
 KINDS = sorted(set(ev.VOCABULARY) - {*UNCONFIRMED})
@@ -120,13 +121,13 @@ def near(seed):
     assert seconds <= 10, drawn(seed)
 
 
-@pytest.mark.slow(one_in=2)
+@deep
 @pytest.mark.parametrize("seed", [4, 7, 21])
 def test_some_random_plans_are_confirmed_closely(seed):
     near(seed)
 
 
-@pytest.mark.nightly
+@deep
 @pytest.mark.parametrize("seed", range(200))
 def test_random_plans_are_confirmed_closely_but_for_four_kinds_and_wide_answers(seed):
     near(seed)

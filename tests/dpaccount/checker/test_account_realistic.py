@@ -6,15 +6,14 @@ from audits.accounts.certificate import certificate
 from benchmarks.account_rows import REALISTIC
 from dpaccount.checker.documents import Work
 from dpaccount.exact import as_exact
+from tests.depth import deep
 from tests.dpaccount.accounting.test_metamorphic import accountant
 
 ROWS = {name: (events, delta) for name, (_, events, delta) in REALISTIC.items()}
 QUICK = ("1000 Laplaces", "daily, ten years", "daily reports", "1024 answers")
 
 
-@pytest.mark.parametrize(
-    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.nightly) for name in ROWS]
-)
+@pytest.mark.parametrize("name", [name if name in QUICK else pytest.param(name, marks=deep) for name in ROWS])
 def test_the_confirmed_end_is_near_the_tight_one(name):
     events, delta = ROWS[name]
     total = accountant(*events)

@@ -8,6 +8,7 @@ import pytest
 from audits.accounts import certificate as account_certificate
 from audits.accounts import lattice_witness
 from audits.accounts.certificate import certificate
+from tests.depth import deep
 from tests.dpaccount.checker.enumeration import delta, number, plan
 
 UNKNOWN = {"lower": None, "upper": "inf"}  #: no answer of the accountant: what is confirmed rests on no hint
@@ -54,7 +55,7 @@ def test_what_is_confirmed_is_enough_in_small_plans():
     assert sum(holds(seed, coarse=True) for seed in range(6)) >= 3
 
 
-@pytest.mark.nightly
+@deep
 @pytest.mark.parametrize("block", range(20))
 def test_what_is_confirmed_is_enough_in_two_thousand_small_plans(block):
     seeds = range(100 * block, 100 * block + 100)

@@ -14,6 +14,7 @@ import pytest
 
 from dpaccount import checker
 from dpaccount.checker import derivation, documents
+from tests.depth import deep
 from tests.dpaccount.checker.made import HONEST, ON_DATA, attacked, edited, point
 
 F = Fraction
@@ -176,7 +177,7 @@ DERIVATIONS = [
 ]
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("make", DERIVATIONS, ids=lambda make: make.__name__)
 def test_no_derivation_costs_more(make, tmp_path, root):
     path = tmp_path / "d.json"
@@ -199,7 +200,7 @@ WITNESSES = {
 }
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("name", WITNESSES)
 def test_no_certificate_costs_more(name, tmp_path, root):
     """A member that may hold anything holds as much as the limits allow; every digest is right."""
@@ -214,7 +215,7 @@ def test_no_certificate_costs_more(name, tmp_path, root):
     assert (memory < MEGABYTES, seconds < SECONDS, code) == (True, True, 0), (memory, seconds, code)
 
 
-@pytest.mark.slow
+@deep
 def test_no_counts_cost_more(tmp_path, root):
     """64 points of 10^7 runs each, whose rates are close to the bounds, so that the tails are long."""
     sides = {"runs": 4_750_000, "other_runs": 4_750_000, "hits": 2_375_000, "alarms": 1_900_000}

@@ -17,6 +17,7 @@ from dpaccount.checker import conversions, intervals
 from dpaccount.checker.__main__ import main
 from dpaccount.checker.certificate import shapes
 from dpaccount.checker.documents import Work
+from tests.depth import deep
 from tests.documents import validator
 from tests.dpaccount.checker import made as sides
 from tests.looped import looped
@@ -117,7 +118,7 @@ def accepted(document):
 
 @pytest.mark.parametrize(
     ("document", "free"),
-    [(RELEASED, FREE), pytest.param(sides.refuted(), FREE, marks=pytest.mark.slow)],
+    [(RELEASED, FREE), pytest.param(sides.refuted(), FREE, marks=deep)],
     ids=["certified", "refuted"],
 )
 def test_no_leaf_is_changed_unseen(document, free):
@@ -263,7 +264,7 @@ def test_no_name_or_text_of_a_file_controls_the_terminal(tmp_path, capsys):
 # ------------------------------------------------------------------ the published schema says the same
 
 
-@pytest.mark.nightly
+@deep
 def test_the_published_schema_closes_the_same_tables():
     fits = validator("certificate").is_valid
     schema = validator("certificate").schema

@@ -10,6 +10,7 @@ import pytest
 from dpaccount.checker import Rejected, documents
 from dpaccount.checker.__main__ import main
 from dpaccount.checker.derivation import check_derivation
+from tests.depth import deep
 from tests.dpaccount.checker.test_costs import chained as document
 from tests.dpaccount.checker.test_costs import points
 from tests.looped import looped
@@ -37,7 +38,7 @@ def test_long_vectors_cost_work():
         check_derivation(document(step))
 
 
-@pytest.mark.slow
+@deep
 def test_many_differences_cost_work(monkeypatch):
     one = document(points(256, 64), ("differences", [0], {}))
     monkeypatch.setattr(documents, "MAX_WORK", 10**7)  # a third of the work, a third of the time
@@ -45,7 +46,7 @@ def test_many_differences_cost_work(monkeypatch):
         check_derivation([*one, *[dict(one[1]) for _ in range(280)]])
 
 
-@pytest.mark.slow
+@deep
 def test_many_overlaps_cost_work(monkeypatch):
     matrix = [[(5 * k) % 9 + 1 for k in range(2048)]]
     many = rounds(2048, participations=2, separation=1)

@@ -25,6 +25,7 @@ from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.requests import RefusedError
 from dpaccount.plan.events import Approximate, Plan, Pure, Zcdp
 from dpaccount.schemas.fields import BoundEnds
+from tests.depth import deep
 from tests.looped import looped
 
 from .conftest import pure
@@ -135,6 +136,7 @@ def test_wrong_requests_have_no_answer(url):
     assert answers.show(url)["refused"] == 0
 
 
+@deep
 @pytest.mark.parametrize("sigma", ["1e-5000", "1e5000", "1e-300"])
 @pytest.mark.parametrize("measure", ["gdp", "zcdp"])
 def test_extreme_numbers_end_in_an_answer(url, sigma, measure):
@@ -164,6 +166,7 @@ def test_what_is_spent_and_what_remains_are_explained(url):
     assert 0 <= shown["remaining"]["epsilon"]["lower"] - rest < 1e-3
 
 
+@deep
 @pytest.mark.parametrize(
     ("measure", "first", "said", "fits", "not_"),
     [

@@ -26,6 +26,7 @@ from dpaccount.ledger.journal.verify import repair, verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.requests import RefusedError
 from dpaccount.plan.events import Gaussian, Gdp, Laplace, Plan, Pure, Relation, Tree
+from tests.depth import deep
 
 from .conftest import VALID, by_hand, plan, pure, recounted, sealed
 
@@ -41,6 +42,7 @@ def spent(ledger: Ledger) -> float:
 # ------------------------------------------------------------------ scopes
 
 
+@deep
 def test_many_charges_and_noise_in_parts_fit_a_scope_too(make, url):
     ledger = make(1)
     ledger.set_scope("team", "1/2")
@@ -112,6 +114,7 @@ def test_a_theorem_is_charged_to_a_scope(make, url):
 # ------------------------------------------------------------------ cohorts
 
 
+@deep
 def test_a_cohort_that_changes_while_it_is_charged_is_not_charged(make, url, monkeypatch):
     """Its units are looked up first; who gives the name others before the commit is found."""
     ledger = make(1)
@@ -131,6 +134,7 @@ def test_a_cohort_that_changes_while_it_is_charged_is_not_charged(make, url, mon
     assert sound(ledger, url)
 
 
+@deep
 def test_a_charge_to_a_cohort_that_others_pay_is_found(make, url):
     ledger = make(1)
     ledger.name_cohort("adults", [(1, 5)])
@@ -224,6 +228,7 @@ def _race(url: str, start, number: int, answers) -> None:
     answers.put(None)
 
 
+@deep
 def test_draws_and_returns_race_in_several_processes(make, url):
     ledger = make(1)
     ledger.reserve_plan(plan("1/30"), "x", "k", rounds=30)
@@ -251,6 +256,7 @@ def test_draws_and_returns_race_in_several_processes(make, url):
         assert sound(ledger, url)
 
 
+@deep
 def test_parent_and_child_never_draw_the_same_part(make, url):
     ledger = make(1)
     ledger.reserve_plan(plan("1/10"), "x", "k", rounds=4)
@@ -336,6 +342,7 @@ def test_a_count_of_parts_is_a_whole_number(make, count):
 # ------------------------------------------------------------------ resets
 
 
+@deep
 @pytest.mark.parametrize("measure", ["pure", "approximate", "gdp", "zcdp", "either"])
 def test_a_team_in_every_measure(make, url, measure):
     ledger = make(1, 0 if measure == "pure" else "1/1000000", measure)
@@ -384,7 +391,8 @@ def full(make, url) -> str:
     return url
 
 
-@pytest.mark.parametrize("step", [9, pytest.param(1, marks=pytest.mark.slow)])
+@deep
+@pytest.mark.parametrize("step", [9, pytest.param(1, marks=deep)])
 def test_every_edit_is_found(full, tmp_path, step):
     original = Path(full.removeprefix("sqlite:///")).read_bytes()
     file, tried = tmp_path / "copy.db", 0
@@ -512,6 +520,7 @@ FORGED = {
 }
 
 
+@deep
 @pytest.mark.parametrize("what", FORGED)
 def test_forged_entries_are_found_by_verify_by_import_and_by_the_recount(full, tmp_path, what):
     [(BODY[0],)] = by_hand(full, "SELECT body FROM entries WHERE number = 5")
@@ -563,7 +572,7 @@ NONSENSE = (
 )
 
 
-@pytest.mark.slow(one_in=3)
+@deep
 @pytest.mark.parametrize("number", range(12))
 def test_a_sealed_member_of_nonsense_is_a_bad_entry_and_no_crash(full, tmp_path, number):
     """Whatever one member of a body is, with digests that fit, everything ends in an answer or one sentence."""
@@ -594,6 +603,7 @@ def noise(drawer) -> list[int]:
     return drawer.noisy("noise", 0, np.array([5])).tolist()
 
 
+@deep
 def test_what_was_lost_is_charged_and_answers_say_so(make, url, tmp_path):
     ledger = make()
     ledger.charge_plan(plan("1/10", (3, 9)), "one", "a")
@@ -621,6 +631,7 @@ def test_what_was_lost_is_charged_and_answers_say_so(make, url, tmp_path):
         assert copy.show()["spent"] == shown["spent"]
 
 
+@deep
 def test_charges_that_came_one_after_another_are_lost_one_by_one(url, make):
     """A plan may cost less than its parts: what was charged by itself counts by itself."""
     ledger = make(5, "1/1000000", "gdp")

@@ -21,6 +21,7 @@ from dpaccount.ledger.journal import verify as verifying
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.plan.events import Plan, Pure, Relation
+from tests.depth import deep
 
 from .conftest import VALID, recounted, steps_in
 
@@ -467,6 +468,6 @@ Quick.settings = settings(
 Slow.settings = settings(
     max_examples=40, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
 )
-TestBrief = Quick
-TestTeam = pytest.mark.slow(Slow)
+TestBrief = deep(Quick)
+TestTeam = deep(Slow)
 del Quick, Slow

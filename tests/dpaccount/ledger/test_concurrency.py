@@ -19,6 +19,7 @@ from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores import sqlite_file
 from dpaccount.ledger.stores import store as line
+from tests.depth import deep
 
 from .conftest import BUDGET, VALID, in_threads, plan, pure
 
@@ -94,7 +95,7 @@ def begin(*chargers: subprocess.Popen) -> None:
         one.stdin.flush()
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("turns", ["fair", "unfair"])
 def test_processes_never_overspend(url, turns):
     """With the line of writers, and with the database's own lock alone."""
@@ -110,6 +111,7 @@ def test_processes_never_overspend(url, turns):
         assert ledger.verify() == VALID
 
 
+@deep
 def test_a_killed_process_loses_no_acknowledged_charge(url):
     acknowledged: set[str] = set()
     for turn in range(3):
@@ -127,6 +129,7 @@ def test_a_killed_process_loses_no_acknowledged_charge(url):
         assert acknowledged <= {str(entry.number) for entry in rows.entries()}
 
 
+@deep
 def test_a_killed_writer_leaves_the_others_their_turn(url):
     chargers = [charger(url, "1/1000000", 100_000) for _ in range(2)]
     begin(*chargers)
@@ -153,6 +156,7 @@ def test_a_dry_run_waits_for_no_writer(url):
         assert ledger.charge_plan(plan(1), "try", dry_run=True).epsilon.upper == 1
 
 
+@deep
 def test_a_fork_opens_its_own_connection(url):
     subprocess.run([sys.executable, "-W", "error", "-c", FORKER, url], check=True)
     with Ledger.open(url) as ledger:
@@ -198,6 +202,7 @@ with Ledger.open(url) as ledger:
 """
 
 
+@deep
 def test_forks_amid_the_writing_of_threads_hang_nobody(url):
     """Without care a child waits for ever on a lock that a thread of its parent held, or holds up all."""
     subprocess.run(
@@ -274,6 +279,7 @@ def leads_to(descriptor: Path, file: Path) -> bool:
         return False
 
 
+@deep
 def test_who_has_had_a_turn_comes_after_whoever_is_next(url, tmp_path, monkeypatch):
     """It does not hang on who is quick: the lock of whoever is next is seen to be held before the turn ends."""
     monkeypatch.setattr(line, "TURN_SECONDS", 3600.0)

@@ -20,6 +20,7 @@ from dpaccount.ledger.stores import sqlite_file
 from dpaccount.ledger.stores.place import server_address
 from dpaccount.ledger.stores.store import grant
 from dpaccount.plan.events import Plan
+from tests.depth import deep
 
 from .conftest import BUDGET, NUMBERS, VALID, plan, pure
 from .postgres import PostgresServer
@@ -90,6 +91,7 @@ def ledger(team):
         yield opened
 
 
+@deep
 @pytest.mark.parametrize("entries", [0, 1])
 def test_a_restored_dump_is_not_charged_until_somebody_says_what_it_lacks(ledger, team, postgres, entries):
     """Also one of a ledger in which nothing was charged when it was dumped."""
@@ -109,6 +111,7 @@ def test_a_restored_dump_is_not_charged_until_somebody_says_what_it_lacks(ledger
     goes_on(team, plan("1/2"))
 
 
+@deep
 def test_a_copy_of_the_database_is_not_charged(ledger, team, postgres):
     busy(ledger)
     ledger.close()
@@ -124,6 +127,7 @@ def test_a_copy_of_the_database_is_not_charged(ledger, team, postgres):
             admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
+@deep
 def test_a_renamed_ledger_is_itself_and_what_stands_in_its_place_is_not(ledger, team, postgres):
     busy(ledger)
     ledger.close()
@@ -137,6 +141,7 @@ def test_a_renamed_ledger_is_itself_and_what_stands_in_its_place_is_not(ledger, 
     refuses_all(team)
 
 
+@deep
 def test_what_is_imported_is_a_copy_too(ledger, team, url, tmp_path):
     """An export of a server says where it was written; one of a file, or of an earlier version, does not."""
     busy(ledger)
@@ -157,6 +162,7 @@ def test_what_is_imported_is_a_copy_too(ledger, team, url, tmp_path):
         assert one.verify() == VALID
 
 
+@deep
 def test_releases_say_nothing_of_servers(ledger, team, postgres):
     """A release is whatever was released, and may say what it likes: the entry before it counts."""
     schema = server_address(team).schema
@@ -174,6 +180,7 @@ def test_releases_say_nothing_of_servers(ledger, team, postgres):
     refuses_all(team)
 
 
+@deep
 def test_a_role_that_may_charge_may_not_say_that_nothing_was_lost(ledger, team, postgres):
     postgres.role("charger")
     grant(team, "charger")
@@ -256,7 +263,7 @@ def in_thread(act) -> tuple[threading.Thread, list]:
     return thread, results
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("lost", [1, 3])
 def test_a_standby_that_took_over_is_not_charged_until_somebody_says_what_it_lacks(monkeypatch, lost):
     with followed(monkeypatch) as (primary, standby, _, follows):
@@ -283,7 +290,7 @@ def test_a_standby_that_took_over_is_not_charged_until_somebody_says_what_it_lac
         goes_on(standby.url(), plan("1/10", count=lost))
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("key", ["key", None])
 @pytest.mark.parametrize("act", ["pg_cancel_backend", "pg_terminate_backend"])
 def test_what_is_acknowledged_is_on_the_synchronous_standby(monkeypatch, act, key):
@@ -307,7 +314,7 @@ def test_what_is_acknowledged_is_on_the_synchronous_standby(monkeypatch, act, ke
             assert ledger.show()["entries"] == 2
 
 
-@pytest.mark.slow
+@deep
 def test_a_standby_that_stays_away_is_not_waited_for_without_end(monkeypatch):
     with followed(monkeypatch, seconds=2) as (primary, _, waits, follows):
         init(primary.url(), **BUDGET)
@@ -331,7 +338,7 @@ def test_a_standby_that_stays_away_is_not_waited_for_without_end(monkeypatch):
             assert ledger.show()["entries"] == 3
 
 
-@pytest.mark.slow
+@deep
 def test_making_a_ledger_does_not_wait_without_end_either(monkeypatch):
     with followed(monkeypatch, seconds=2) as (primary, _, waits, follows):
         waits(True)
@@ -347,7 +354,7 @@ def test_making_a_ledger_does_not_wait_without_end_either(monkeypatch):
             assert ledger.charge_plan(plan("1/10"), "one").entry == 1
 
 
-@pytest.mark.slow
+@deep
 def test_a_restart_is_no_change_of_server():
     server = PostgresServer()
     try:

@@ -16,6 +16,7 @@ from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.noise import process
 from dpaccount.plan.events import Gaussian, Plan, Pure, Relation
+from tests.depth import deep
 
 DELTA = {"pure": 0, "approximate": "1e-6", "gdp": "1e-6", "zcdp": "1e-6", "either": "1e-6"}
 HEADS = {
@@ -53,6 +54,7 @@ def plans(measure: str) -> list[Plan]:
     return listed
 
 
+@deep
 @pytest.mark.parametrize("measure", DELTA)
 def test_the_same_charges_make_the_same_head(url, still, measure):
     limit = Fraction(1, 5) if measure == "pure" else 10
@@ -69,6 +71,7 @@ def test_the_same_charges_make_the_same_head(url, still, measure):
     assert verify(url) == {"valid": True, "first_bad": None}
 
 
+@deep
 @pytest.mark.parametrize("many", [True, False])
 def test_many_at_once_and_one_by_one(url, still, many):
     init(url, epsilon=Fraction(1, 5), delta=0, unit="person", relation="replace-one", measure="pure")

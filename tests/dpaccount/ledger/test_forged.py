@@ -16,6 +16,7 @@ from dpaccount.ledger.journal.verify import repair, verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores.store import grant
 from dpaccount.plan.events import Plan, Pure, Relation
+from tests.depth import deep
 
 from .conftest import BUDGET, VALID, pure
 
@@ -150,7 +151,7 @@ def altered(forger):  # noqa: C901 - a table
     yield "not JSON", REFUSAL, None, None, "{"
 
 
-@pytest.mark.slow
+@deep
 def test_clients_and_verify_refuse_every_altered_entry(forger):
     """Each is sealed and the last, as SQL can write it; a client that is open and one that is opened see it."""
     accepted = []
@@ -172,6 +173,7 @@ def test_clients_and_verify_refuse_every_altered_entry(forger):
     assert verify(forger.team) == VALID
 
 
+@deep
 def test_no_client_draws_keeps_or_returns_for_another_role(forger):
     numbers = forger.numbers["victim"]
     with Ledger.open(forger.url("forger")) as ledger:
@@ -188,6 +190,7 @@ def test_no_client_draws_keeps_or_returns_for_another_role(forger):
     assert verify(forger.team) == VALID
 
 
+@deep
 def test_a_false_release_behind_a_good_entry_is_not_read_as_the_answer(forger):
     """Its marks are hidden from who opens later, so it is looked at where it is read."""
     number = forger.numbers["victim"]["undrawn"]
@@ -239,6 +242,7 @@ def test_a_key_is_not_drawn_at_an_earlier_price(url, monkeypatch, how):
         assert (ledger.show()["spent"], ledger.verify()) == (spent, VALID)
 
 
+@deep
 def test_an_entry_with_no_amount_pays_for_nothing(forger):
     """The role that may charge writes the entry of its own charge, with the right digest and no amount."""
     with Ledger.open(forger.url("forger")) as ledger:

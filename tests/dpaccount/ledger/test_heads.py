@@ -13,6 +13,7 @@ from dpaccount.errors import BudgetError, InputError, LedgerError
 from dpaccount.ledger.journal import export
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
+from tests.depth import deep
 
 from .conftest import BUDGET, VALID, by_hand, plan, sealed
 
@@ -148,6 +149,7 @@ def begun(noted, tmp_path):
     return witness
 
 
+@deep
 def test_a_witness_that_began_as_an_export_makes_the_whole_ledger_again(noted, begun, tmp_path):
     """Its lines as they are, in any order of their writers, doubled, and cut anywhere by a crash."""
     rng, heads = random.Random(5), {}
@@ -275,6 +277,7 @@ covers = st.one_of(
 )
 
 
+@deep
 @settings(max_examples=25)
 @given(parts=st.lists(st.tuples(covers, st.sampled_from([1, 2])), min_size=1, max_size=6), data=st.data())
 def test_since_any_head_all_is_well_and_any_edit_after_it_is_found(tmp_path_factory, parts, data):
@@ -303,6 +306,7 @@ def test_since_tells_a_chain_that_was_sealed_over_wrong_totals(url, tmp_path):
     assert not verify(url, since=heads[2])["valid"]
 
 
+@deep
 def test_since_reads_little(url, monkeypatch):
     """The entries after the head, one before it, entry 0, and of the tree what they reach."""
     from dpaccount.ledger.stores.rows import Rows

@@ -5,11 +5,12 @@ import pytest
 from dpaccount.errors import LedgerError, NoLedgerError
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
+from tests.depth import deep
 
 from . import kills
 from .conftest import BUDGET, VALID, plan
 
-pytestmark = pytest.mark.slow
+pytestmark = deep
 
 ASKED = [(plan("1/100", (number, 9)), "killed", f"key {number}") for number in (3, 4, 5)]
 

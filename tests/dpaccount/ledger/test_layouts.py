@@ -17,6 +17,7 @@ from dpaccount.ledger.stores import sqlite_file
 from dpaccount.ledger.stores.rows import Rows
 from dpaccount.ledger.stores.store import Store
 from dpaccount.plan.events import Plan, Pure, Relation
+from tests.depth import deep
 
 from .conftest import BUDGET, by_hand
 
@@ -107,7 +108,7 @@ def test_a_file_that_was_cut_accepts_nothing(spent, tmp_path):
     assert cut_at(spent, tmp_path, 40) >= 40
 
 
-@pytest.mark.slow
+@deep
 def test_a_file_that_was_cut_anywhere_accepts_nothing(spent, tmp_path):
     """At every 64th byte."""
     cut_at(spent, tmp_path, 10**6)
@@ -135,6 +136,7 @@ def test_lowered_totals_accept_nothing(spent, tmp_path, change):
     assert charges(f"sqlite:///{copy}") == 0
 
 
+@deep
 def test_a_log_that_was_lost_cut_or_flipped_is_told_by_a_witness(logged):
     """SQLite drops what does not follow in the log, and says nothing: the twin without a witness shows it."""
     assert unseen(logged, 25) > 10

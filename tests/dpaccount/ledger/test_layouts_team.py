@@ -16,6 +16,7 @@ import pytest
 from dpaccount.errors import DpaccountError, LedgerError
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores import sqlite_file
+from tests.depth import deep
 
 from .conftest import BUDGET, plan, pure
 from .test_layouts import cut_at, page_zeroed, unseen
@@ -79,6 +80,7 @@ def spent(tmp_path_factory) -> Path:
     return file
 
 
+@deep
 def test_everything_is_spent_and_what_is_not_would_be_seen(spent, tmp_path, url):
     copy = tmp_path / "copy.db"
     shutil.copy(spent, copy)
@@ -97,7 +99,7 @@ def test_a_file_that_was_cut_gives_nothing(spent, tmp_path):
     cut_at(spent, tmp_path, 20, taken)
 
 
-@pytest.mark.slow
+@deep
 def test_a_file_that_was_cut_anywhere_gives_nothing(spent, tmp_path):
     """At every 64th byte."""
     cut_at(spent, tmp_path, 10**6, taken)
@@ -122,11 +124,12 @@ def logged(tmp_path, monkeypatch) -> tuple[Path, Path]:
     return copy, witness
 
 
+@deep
 def test_a_log_that_was_lost_cut_or_flipped_gives_nothing_with_a_witness(logged):
     assert unseen(logged, 6, taken)  # nobody else can know
 
 
-@pytest.mark.slow
+@deep
 def test_a_log_that_was_damaged_anywhere_gives_nothing_with_a_witness(logged):
     assert unseen(logged, 150, taken)
 
@@ -153,6 +156,7 @@ WRITES: dict[str, Act] = {
 }
 
 
+@deep(quick_every=8)
 @pytest.mark.parametrize("name", WRITES)
 @pytest.mark.parametrize("how", ["removed", "older", "linked", None])
 def test_under_an_open_ledger_a_file_that_is_not_the_same_takes_nothing(url, tmp_path, name, how):

@@ -14,6 +14,7 @@ from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores import store
 from dpaccount.plan.events import Plan, Pure, Relation, Tree
+from tests.depth import deep
 from tests.looped import looped
 
 from .conftest import BUDGET, VALID, a_sum, approximate, by_hand, discrete_gaussian, histogram, pure
@@ -189,6 +190,7 @@ def test_another_relation_is_a_wrong_request(make):
     assert ledger.show()["refused"] == 0
 
 
+@deep
 @pytest.mark.parametrize(
     ("measure", "theorem", "able"),
     [

@@ -19,6 +19,7 @@ from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.requests import RefusedError
 from dpaccount.plan.events import Approximate, Gaussian, Plan, Pure, Relation
+from tests.depth import deep
 
 from .conftest import VALID, by_hand, plan, recounted
 
@@ -40,7 +41,7 @@ def made(folder, life, **more):
     return url
 
 
-@pytest.mark.slow
+@deep
 @settings(max_examples=25, deadline=None)
 @given(steps=STEPS, life=st.integers(10, 25))
 def test_a_charge_is_accepted_if_and_only_if_period_and_life_have_room(tmp_path_factory, steps, life):
@@ -171,6 +172,7 @@ def test_balances_beyond_the_cap_are_shown_to_nobody_as_within_it(tmp_path, monk
                 said()
 
 
+@deep
 def test_units_that_spent_in_different_measures_are_told_apart_or_it_is_said_that_they_cannot_be(tmp_path):
     """Each of 300 units has spent little in one of two measures; none comes beyond the cap."""
     url = made(tmp_path, Fraction(3, 2), measure="either", delta=Fraction(1, 10**6))

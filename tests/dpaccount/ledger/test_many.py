@@ -19,6 +19,7 @@ from dpaccount.ledger.journal.verify import verify as since
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores.store import Store
 from dpaccount.plan.events import Gaussian, Plan, Relation
+from tests.depth import deep
 
 from .conftest import BUDGET, VALID, by_hand, plan, sealed
 
@@ -41,6 +42,7 @@ def one_by_one(ledger: Ledger, requests: list) -> list:
     return answers
 
 
+@deep
 @settings(max_examples=15)
 @given(batches=st.lists(asked, min_size=1, max_size=3))
 def test_many_at_once_are_many_one_after_another(tmp_path_factory, batches):
@@ -259,6 +261,7 @@ def test_a_group_never_goes_beyond_the_budget(ledger, url, monkeypatch):
     assert verify(url) == VALID
 
 
+@deep
 def test_one_key_in_a_group_is_charged_once(ledger, url, monkeypatch):
     crowd = Crowd(ledger, monkeypatch)
     crowd.run(lambda number: ledger.charge_plan(plan(f"1/{100 + number % 2}"), "one", "key"))

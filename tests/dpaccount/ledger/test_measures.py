@@ -37,6 +37,7 @@ from dpaccount.plan.events import (
     Zcdp,
 )
 from dpaccount.proof import ADD_REMOVE, REPLACE_ONE
+from tests.depth import deep
 from tests.looped import looped
 
 from .conftest import VALID, approximate, discrete_gaussian, histogram, pure, steps_in
@@ -93,6 +94,7 @@ def test_amounts_of_events():
     assert GDP.of_event(events.Gaussian(sigma=4, count=3)) == (Fraction(3, 16),)
 
 
+@deep
 @given(st.fractions(Fraction(1, 10**6), 30))
 def test_pure_enters_gaussian_by_the_least_mu_rounded_up(epsilon):
     [mu_squared] = GDP.of_curve(proof.Pure(epsilon))
@@ -110,6 +112,7 @@ def test_huge_charges_are_decided_quickly():
             assert kind.enclosure((mu_squared,), MILLIONTH).upper > 1
 
 
+@deep
 @given(st.sampled_from([GDP, ZCDP]), st.fractions(0, 10), st.integers(1, 300))
 def test_room_fits_and_little_more_does_not(kind, epsilon, exponent):
     delta = Fraction(1, 10**exponent)
@@ -147,6 +150,7 @@ def test_plain_sums_are_exact():
     )
 
 
+@deep
 @given(st.fractions(0, 10**6))
 def test_shortening_never_lowers_and_hardly_raises(amount):
     after = rounded_up(amount)
@@ -177,6 +181,7 @@ def plan(*events):
     return Plan(Relation.REPLACE_ONE, events)
 
 
+@deep
 def test_units_may_end_under_different_measures(make, url):
     """The largest amounts of all units together fit in no measure, and every unit fits in one."""
     ledger = make(1, MILLIONTH, "either")
@@ -199,6 +204,7 @@ def test_units_may_end_under_different_measures(make, url):
     export.imported(lines, f"sqlite:///{file.with_suffix('.copy.db')}")
 
 
+@deep
 def test_a_measure_that_was_exceeded_stays_so(make):
     """ρ without a μ ends gdp for good: what is left is decided by zCDP, and pure is long gone."""
     ledger = make(1, MILLIONTH, "either")
@@ -213,6 +219,7 @@ def test_a_measure_that_was_exceeded_stays_so(make):
     ledger.charge_plan(plan(Pure(epsilon="1/5")), "fits zcdp")
 
 
+@deep
 def test_it_is_shown(make, url):
     ledger = make(1, MILLIONTH, "either")
     ledger.charge_plan(plan(Gaussian(sigma=20)), "one")
@@ -233,6 +240,7 @@ def test_budgets_without_sense_are_refused(url, wrong):
         init(url, **given, measure="either")
 
 
+@deep
 def test_more_laplace_fits_as_one_plan(make):
     """561 releases; charged one by one 358 fit, and exact composition allows 564."""
     ledger = make(1, MILLIONTH, "gdp")
@@ -245,6 +253,7 @@ def test_more_laplace_fits_as_one_plan(make):
         ledger.charge_plan(plan(Laplace(scale=100)), "one more")
 
 
+@deep
 def test_every_unit_pays_for_its_own_events(make, url):
     """Covers that overlap, one event over all, one that is not composed; a unit beyond pays no less than it should."""
     ledger = make(1, MILLIONTH, "gdp")
@@ -261,6 +270,7 @@ def test_every_unit_pays_for_its_own_events(make, url):
     assert recount(url.removeprefix("sqlite:///"))["counts"]["charge"] == 1
 
 
+@deep
 def test_the_same_plan_is_the_same_charge(make):
     ledger = make(1, MILLIONTH, "gdp")
     asked = plan(Laplace(scale=100, count=50), Pure(epsilon="1/100", count=50))

@@ -15,6 +15,7 @@ from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.requests import rounded_up
 from dpaccount.plan.events import Approximate, BoundedRange, Gdp, Plan, Pure, Relation, Zcdp
+from tests.depth import deep
 
 from .conftest import steps_in
 
@@ -98,7 +99,7 @@ class Model:
         return cover is None or cover[0] <= unit <= cover[1]
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("measure", EVENT)
 @settings(max_examples=25, deadline=None)
 @given(history=histories)

@@ -31,6 +31,7 @@ from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.noise import process
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
+from tests.depth import deep
 
 from .conftest import BUDGET, VALID, by_hand, in_threads, pure
 
@@ -79,6 +80,7 @@ def child(function):
 # ------------------------------------------------------------------ forks
 
 
+@deep
 @KEYED
 @KINDS
 @pytest.mark.parametrize("before", [0, 1, 2])
@@ -93,6 +95,7 @@ def test_a_forked_process_draws_nothing(ledger, key, parts, before):
     assert ledger.verify() == VALID
 
 
+@deep
 def test_a_fork_of_a_fork_draws_nothing_though_process_numbers_return(ledger, monkeypatch):
     receipt = ledger.charge(stream(), "try")
     number = os.getpid()
@@ -104,6 +107,7 @@ def test_a_fork_of_a_fork_draws_nothing_though_process_numbers_return(ledger, mo
     assert "belongs to the process" in child(later)
 
 
+@deep
 @pytest.mark.parametrize("drawn", [False, True])
 def test_a_forked_process_knows_nothing_of_its_parents_receipts(ledger, drawn):
     """Asking the inherited ledger for the same key again: the file alone says who may draw."""
@@ -129,6 +133,7 @@ def test_a_forked_process_can_charge_and_draw_of_its_own(ledger):
     assert ledger.show()["entries"] == 2
 
 
+@deep
 def test_a_copy_of_the_memory_that_no_check_sees_draws_no_marked_part(ledger, monkeypatch):
     """A virtual machine resumed twice, say: the second mark of a draw is refused by the ledger."""
     receipt = ledger.charge(stream(), "try")
@@ -200,6 +205,7 @@ def reasons(error):
         error = error.__cause__ or error.__context__
 
 
+@deep
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_no_pool_of_processes_draws(ledger):
     receipt = ledger.charge(stream(), "try")
@@ -333,7 +339,8 @@ with Ledger.open(sys.argv[1]) as ledger:
 """
 
 
-@pytest.mark.parametrize("drawn", [2, pytest.param(0, marks=pytest.mark.slow)])
+@deep
+@pytest.mark.parametrize("drawn", [2, pytest.param(0, marks=deep)])
 def test_a_part_is_spent_where_the_process_was_killed_between_its_mark_and_its_draw(ledger, url, drawn):
     ended = subprocess.run([sys.executable, "-c", KILLED, url, str(drawn)], check=False)
     assert ended.returncode == -signal.SIGKILL
@@ -390,7 +397,7 @@ def end(process: subprocess.Popen) -> None:
     process.wait()
 
 
-@pytest.mark.nightly
+@deep
 @pytest.mark.parametrize("seed", range(3))
 def test_a_storm_of_killed_processes_draws_nothing_twice(url, tmp_path, seed):
     """Six processes draw for twelve keys and are killed at random moments, again and again."""

@@ -28,6 +28,7 @@ from dpaccount.proof import (
     linear,
     nodes,
 )
+from tests.depth import deep
 
 from .conftest import by_hand
 
@@ -71,6 +72,7 @@ def marks(ledger):
         return rows.count(DRAWING), rows.count(RELEASE)
 
 
+@deep
 @given(st.lists(st.tuples(st.integers(0, 3), st.booleans()), min_size=1, max_size=6))
 @settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_part_has_one_value_and_the_charge_one_price(tmp_path_factory, asked):
@@ -127,6 +129,7 @@ def test_symmetric_parts_are_kept_too_and_counted_as_such(url):
             drawn.noisy_symmetric("matrix", 1, matrix)
 
 
+@deep
 @pytest.mark.parametrize("kind", [DRAWING, RELEASE])
 @pytest.mark.parametrize("when", ["before", "behind"])
 def test_who_stops_within_a_draw_leaves_nothing(kind, when, url, monkeypatch):
@@ -170,6 +173,7 @@ def test_of_two_who_go_on_at_once_one_is_refused_before_it_is_shown_anything(url
         assert (opened(other).noisy("sums", 0, ZERO) == value).all()
 
 
+@deep
 def test_a_charge_is_drawn_by_a_receipt_or_in_parts(url):
     with Ledger.open(url) as ledger:
         drawn, receipt = opened(ledger), ledger.charge(theorem(), "stream", None, "stream")
@@ -184,6 +188,7 @@ def test_a_charge_is_drawn_by_a_receipt_or_in_parts(url):
             opened(ledger, key="b")
 
 
+@deep
 def test_without_room_or_of_another_theorem_nothing_is_drawn(tmp_path, url):
     small = f"sqlite:///{tmp_path}/small.db"
     init(small, epsilon=1, delta=Fraction(1, 10**6), unit="round", relation=REPLACE_ONE, measure="zcdp")
@@ -195,6 +200,7 @@ def test_without_room_or_of_another_theorem_nothing_is_drawn(tmp_path, url):
             opened(ledger, rows_together())
 
 
+@deep
 def test_a_part_of_another_shape_or_name_is_refused(url):
     with Ledger.open(url) as ledger:
         drawn = opened(ledger)
@@ -209,6 +215,7 @@ def test_a_part_of_another_shape_or_name_is_refused(url):
         assert marks(ledger) == (1, 1)
 
 
+@deep
 def test_a_kept_part_that_was_changed_is_not_shown(url):
     with Ledger.open(url) as ledger:
         opened(ledger).noisy("sums", 0, ZERO)
@@ -223,6 +230,7 @@ def test_a_kept_part_that_was_changed_is_not_shown(url):
         assert not ledger.verify()["valid"]
 
 
+@deep
 def test_a_fork_draws_nothing_and_a_killed_process_loses_nothing(url):
     with Ledger.open(url) as ledger:
         drawn = opened(ledger)

@@ -16,6 +16,7 @@ from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.requests import RefusedError
 from dpaccount.plan.events import Gaussian, Plan, Relation
+from tests.depth import deep
 
 from .conftest import VALID, by_hand, plan, recounted
 
@@ -58,6 +59,7 @@ def test_a_period_is_the_days_of_one_name(day, every):
     assert before == name(day)[0] if every == "week" else day.isoformat().startswith(before)
 
 
+@deep
 @settings(max_examples=15, deadline=None)
 @given(
     days=st.lists(st.tuples(st.integers(-20, 60), st.integers(1, 3), st.booleans()), max_size=12),
@@ -182,6 +184,7 @@ def test_a_cohort_may_grow_if_it_was_made_so_and_never_loses_a_unit(url):
     assert recounted(url)
 
 
+@deep(quick_every=6)
 @pytest.mark.parametrize("measure", ["pure", "approximate", "gdp", "zcdp", "approximate-zcdp", "either"])
 @pytest.mark.parametrize("size", [2, 5])
 def test_as_many_charges_like_the_last_one_fit_as_is_said(tmp_path, measure, size):

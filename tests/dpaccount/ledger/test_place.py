@@ -22,6 +22,7 @@ from dpaccount.ledger.stores import place, sqlite_file, store
 from dpaccount.ledger.stores.place import address
 from dpaccount.ledger.stores.rows import begin
 from dpaccount.plan.events import Plan, Pure, Relation
+from tests.depth import deep
 
 from .conftest import BUDGET, VALID
 
@@ -43,6 +44,7 @@ def charge(file: Path, times: int = 1) -> None:
 # ------------------------------------------------------------------ one name
 
 
+@deep
 def test_a_hard_link_is_refused_under_both_names_until_one_is_gone(file):
     other = file.with_name("other.db")
     os.link(file, other)
@@ -53,6 +55,7 @@ def test_a_hard_link_is_refused_under_both_names_until_one_is_gone(file):
     charge(file)
 
 
+@deep
 def test_a_hard_link_made_under_two_open_ledgers_is_refused_until_it_is_gone(file):
     other = file.with_name("other.db")
     charger = "import sys; from tests.dpaccount.ledger.test_place import charge_when_told; charge_when_told()"
@@ -122,6 +125,7 @@ mount --bind budget.db a/ledger.db
 """
 
 
+@deep
 def test_a_file_mounted_by_itself_is_refused_and_a_mounted_folder_is_not(file, root):
     """In a mount space of its own, where that is allowed."""
     alone = ["unshare", "-m", "sh", "-c", "mount --bind . ."]
@@ -185,6 +189,7 @@ int flock(int file, int operation) { return 0; }
 """
 
 
+@deep
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="it compiles a library")
 def test_locks_that_say_yes_to_everybody_are_refused(file, url, tmp_path):
     """As on NFS with `nolock`: a library stands before the system's."""
@@ -365,6 +370,7 @@ with Ledger.open(sys.argv[1]) as ledger:
 """
 
 
+@deep
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs another user")
 @pytest.mark.parametrize("crashed", [True, False])
 def test_who_may_only_read_shows_and_verifies(file, root, crashed, tmp_path):
@@ -407,6 +413,7 @@ with Ledger.open(sys.argv[1]) as ledger, ledger._store.writing():
 """
 
 
+@deep
 def test_a_stopped_writer_is_waited_for_and_then_named(file, url, monkeypatch):
     """In all no longer than the time for both, the line and the lock."""
     monkeypatch.setattr(store, "TURN_SECONDS", 0.1)

@@ -17,6 +17,7 @@ from dpaccount.errors import BudgetError, LedgerError
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores import sqlite_file
+from tests.depth import deep
 
 from .conftest import BUDGET, VALID, in_threads, plan, pure
 from .postgres import NOBODY, PostgresServer
@@ -36,7 +37,7 @@ default_pool_size = 3
 pidfile = {folder}/pid
 """
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(PROGRAM is None, reason="pgbouncer is not installed")]
+pytestmark = [deep, pytest.mark.skipif(PROGRAM is None, reason="pgbouncer is not installed")]
 
 
 @pytest.fixture

@@ -28,6 +28,7 @@ from dpaccount.ledger.requests import RefusedError
 from dpaccount.ledger.stores import rows, server, sqlite_file
 from dpaccount.ledger.stores.place import server_address
 from dpaccount.ledger.stores.store import grant
+from tests.depth import deep
 from tests.looped import looped
 
 from .conftest import BUDGET, VALID, plan, pure, recounted
@@ -50,6 +51,7 @@ def admin(postgres, team):
 # ------------------------------------------------------------------ the same ledger
 
 
+@deep
 def test_the_same_requests_have_the_same_answers_as_in_a_file(ledger, team, url):
     init(url, **BUDGET)
     results = []
@@ -77,6 +79,7 @@ def test_the_same_requests_have_the_same_answers_as_in_a_file(ledger, team, url)
     assert results[0][2] == VALID
 
 
+@deep
 def test_what_is_exported_from_one_is_imported_into_the_other(ledger, team, url, tmp_path):
     ledger.charge_plan(plan(cover=(3, 5)), "one", "a")
     ledger.charge_plan(plan(), "two")
@@ -89,6 +92,7 @@ def test_what_is_exported_from_one_is_imported_into_the_other(ledger, team, url,
     assert heads.verify(other, head=ledger.show()["head"], since=ledger.show()["head"]) == VALID
 
 
+@deep
 def test_a_ledger_is_made_once_and_opened_where_it_is(ledger, team):
     ledger.charge_plan(plan(), "one")
     with pytest.raises(LedgerError, match="exists already"):
@@ -98,6 +102,7 @@ def test_a_ledger_is_made_once_and_opened_where_it_is(ledger, team):
     assert ledger.show()["entries"] == 1
 
 
+@deep
 def test_pages_of_entries_and_nodes_are_read_one_after_another(ledger, team, monkeypatch):
     monkeypatch.setattr(server, "PAGE", 3)
     with Ledger.open(team) as behind:
@@ -109,6 +114,7 @@ def test_pages_of_entries_and_nodes_are_read_one_after_another(ledger, team, mon
     assert len(log(team)) == 10
 
 
+@deep
 def test_a_charge_is_four_statements_and_a_commit(ledger, monkeypatch):
     """What it needs is asked for with the lock, and what it writes is sent at once: nothing goes one by one."""
     ledger.charge_plan(plan(cover=(5, 10**6)), "first")
@@ -151,6 +157,7 @@ def forked(act, count: int) -> None:
     assert [os.waitpid(child, 0)[1] for child in children] == [0] * count
 
 
+@deep
 def test_processes_never_overspend(ledger, team):
     ledger.charge_plan(plan("1/20"), "before")  # the parent's connection is nobody else's
 
@@ -169,6 +176,7 @@ def test_processes_never_overspend(ledger, team):
     assert ledger.verify() == VALID
 
 
+@deep
 def test_a_held_head_is_waited_for_and_then_named(ledger, team, monkeypatch):
     with Ledger.open(team) as other, other._store.writing():
         monkeypatch.setattr(sqlite_file, "BUSY_SECONDS", 0.3)
@@ -179,6 +187,7 @@ def test_a_held_head_is_waited_for_and_then_named(ledger, team, monkeypatch):
     assert ledger.charge_plan(plan(), "one").entry == 1
 
 
+@deep
 def test_without_the_lock_a_charge_would_be_lost(ledger, team, monkeypatch):
     """The broken twin: two writers on one head; the chain refuses the second, and nothing is double."""
 
@@ -199,6 +208,7 @@ def test_without_the_lock_a_charge_would_be_lost(ledger, team, monkeypatch):
     assert verify(team) == VALID
 
 
+@deep
 def test_a_stopped_writer_is_cut_off_by_the_server(ledger, team, monkeypatch):
     monkeypatch.setattr(sqlite_file, "BUSY_SECONDS", 1.0)
     stopped = Ledger.open(team)
@@ -252,6 +262,7 @@ def cutting(
     return cuts
 
 
+@deep
 @pytest.mark.parametrize("committed", [True, False])
 @pytest.mark.parametrize("key", ["key", None])
 def test_a_commit_that_is_cut_charges_once_and_says_so(ledger, monkeypatch, committed, key):
@@ -270,6 +281,7 @@ def test_a_commit_that_is_cut_charges_once_and_says_so(ledger, monkeypatch, comm
     assert ledger.verify() == VALID
 
 
+@deep
 @pytest.mark.parametrize("committed", [True, False])
 @pytest.mark.parametrize("times", [1, 3])
 def test_a_part_whose_commit_is_cut_is_drawn_once(ledger, monkeypatch, committed, times):
@@ -294,6 +306,7 @@ def drawing_by(ledger, how: str):
     return lambda: ledger.draw_parts("k", [(1, 1)])
 
 
+@deep
 @pytest.mark.parametrize("salted", [True, False])
 @pytest.mark.parametrize("how", ["receipt", "reservation"])
 def test_whose_mark_was_cut_does_not_take_anothers_for_it(ledger, team, monkeypatch, how, salted):
@@ -316,6 +329,7 @@ def test_whose_mark_was_cut_does_not_take_anothers_for_it(ledger, team, monkeypa
         assert drawn == (["another"] if salted else ["another", "this"])
 
 
+@deep
 @pytest.mark.parametrize("seed", range(8))
 def test_whichever_commits_are_cut_it_is_charged_once_and_known(ledger, team, monkeypatch, seed):
     """Those that look again are cut, too, before or after they were done, or done with a WARNING."""
@@ -344,6 +358,7 @@ def test_whichever_commits_are_cut_it_is_charged_once_and_known(ledger, team, mo
     assert ledger.verify() == VALID
 
 
+@deep
 @pytest.mark.parametrize("asks", [True, False])
 def test_a_client_that_does_not_ask_the_chain_is_caught(ledger, monkeypatch, asks):
     """The broken twin takes a cut commit for a failed one, and charges twice."""
@@ -357,6 +372,7 @@ def test_a_client_that_does_not_ask_the_chain_is_caught(ledger, monkeypatch, ask
     assert (ledger.show()["entries"] == 1) is asks
 
 
+@deep
 def test_idle_connections_that_were_cut_are_opened_again(ledger, admin):
     ledger.charge_plan(plan(), "one")
     for _ in range(2):
@@ -367,6 +383,7 @@ def test_idle_connections_that_were_cut_are_opened_again(ledger, admin):
         assert ledger.show()["entries"] == 2
 
 
+@deep
 def test_opening_that_is_cut_is_done_again(ledger, team, monkeypatch):
     cuts = cutting(monkeypatch, committed=False, times=3, readers=True)
     with Ledger.open(team) as again:
@@ -374,6 +391,7 @@ def test_opening_that_is_cut_is_done_again(ledger, team, monkeypatch):
         assert again.show()["entries"] == 0
 
 
+@deep
 def test_a_reader_that_is_cut_says_so(ledger, admin):
 
     def read() -> None:
@@ -398,7 +416,7 @@ def own():
     own_server.remove()
 
 
-@pytest.mark.slow
+@deep
 def test_a_server_that_restarts_is_waited_for_and_one_that_stays_away_is_named(own, monkeypatch):
     team = own.url()
     init(team, **BUDGET)
@@ -440,6 +458,7 @@ def test_a_server_that_restarts_is_waited_for_and_one_that_stays_away_is_named(o
         assert ledger.verify() == VALID
 
 
+@deep
 def test_heads_are_noted_elsewhere(ledger, team, tmp_path, admin):
     witness = tmp_path / "heads"
     witness.touch()
@@ -467,6 +486,7 @@ def as_role(team: str, role: str) -> str:
     return team.replace("owner@", f"{role}@")
 
 
+@deep
 def test_who_may_charge_may_change_no_entry(ledger, team, postgres, roles):
     grant(team, "charger")
     with Ledger.open(as_role(team, "charger")) as theirs:
@@ -505,6 +525,7 @@ def test_who_may_charge_may_change_no_entry(ledger, team, postgres, roles):
     assert [line["role"] for line in log(team) if line["kind"] == "charge"] == ["charger", "owner"]
 
 
+@deep
 def test_the_owner_of_a_plain_role_changes_no_entry_either(team, postgres, roles):
     with postgres.connect() as connection:
         connection.execute("GRANT CREATE ON DATABASE postgres TO charger")
@@ -538,6 +559,7 @@ ARRANGED = {
 }
 
 
+@deep
 @pytest.mark.parametrize("kind", ARRANGED)
 def test_who_may_charge_may_not_arrange(ledger, team, postgres, roles, kind):
     """Not by the program, and not by hand: then nobody goes on, before a later charge or after it."""
@@ -570,6 +592,7 @@ def test_who_may_charge_may_not_arrange(ledger, team, postgres, roles, kind):
     assert verify(team)["first_bad"] == 3
 
 
+@deep
 def test_in_a_ledger_with_rights_a_role_acts_for_itself_and_the_first_ones_for_whom_it_names(
     ledger, team, postgres, roles
 ):
@@ -600,6 +623,7 @@ def test_in_a_ledger_with_rights_a_role_acts_for_itself_and_the_first_ones_for_w
     assert verify(team)["first_bad"] is not None
 
 
+@deep
 def test_a_role_serves_in_a_ledger_that_came_from_a_file_if_two_people_let_it(
     team, postgres, roles, url, tmp_path
 ):
@@ -662,6 +686,7 @@ def nameless(stamped):
     return lambda facts, stamp: {name: one for name, one in stamped(facts, stamp).items() if name != "role"}
 
 
+@deep
 def test_who_may_arrange_does_and_its_entries_are_lawful_ever_after(ledger, team, postgres, roles, tmp_path):
     grant(team, "charger", arrange=True)
     with Ledger.open(as_role(team, "charger")) as theirs, Ledger.open(team) as watching:
@@ -681,6 +706,7 @@ def test_who_may_arrange_does_and_its_entries_are_lawful_ever_after(ledger, team
     assert verify(f"{team}_again") == VALID
 
 
+@deep
 def test_a_right_to_arrange_ends_when_it_is_taken_away(ledger, team, postgres, roles):
     """Numbers written beforehand are worth nothing: an arrangement counts in its own transaction only."""
     grant(team, "charger", arrange=True)
@@ -709,6 +735,7 @@ def test_a_right_to_arrange_ends_when_it_is_taken_away(ledger, team, postgres, r
     assert verify(team) == VALID
 
 
+@deep
 @pytest.mark.parametrize(
     "damage", ["DELETE FROM nodes", "UPDATE nodes SET body = 'x'", "UPDATE ledger SET last = 1"]
 )
@@ -732,6 +759,7 @@ def test_what_a_charger_does_to_balances_and_head_is_repaired(ledger, team, post
         assert again.charge_plan(plan("1/100", (3, 9)), "more").entry == 6
 
 
+@deep
 def test_a_repair_that_is_stopped_is_cut_off_by_the_server(ledger, team, admin, monkeypatch):
     """It reads many rows with the lock in hand; the server's time limit must hold while it computes."""
     monkeypatch.setattr(sqlite_file, "BUSY_SECONDS", 1)
@@ -744,6 +772,7 @@ def test_a_repair_that_is_stopped_is_cut_off_by_the_server(ledger, team, admin, 
     assert ledger.charge_plan(plan("1/1000"), "more").entry == 6
 
 
+@deep
 def test_a_repair_writes_all_pages_of_balances(ledger, team, admin, monkeypatch):
     for place in range(1, 40):
         ledger.charge_plan(plan("1/1000", (place * 5, place * 5)), "part")
@@ -754,6 +783,7 @@ def test_a_repair_writes_all_pages_of_balances(ledger, team, admin, monkeypatch)
     assert admin.execute("SELECT * FROM nodes ORDER BY node").fetchall() == before
 
 
+@deep
 def test_what_is_granted_is_what_a_role_then_may(ledger, team, roles):
     with pytest.raises(InputError, match="is no role"):
         grant(team, "public", read_only=True)
@@ -768,12 +798,14 @@ def test_what_is_granted_is_what_a_role_then_may(ledger, team, roles):
         grant(team, "charger")
 
 
+@deep
 def test_what_a_release_calls_a_role_is_its_own(ledger, team):
     ledger.charge(pure("1/20"), "draw", (2, 3), "draw").noisy("noise", 0, np.array([5]))
     ledger.keep_release("draw", {"role": "of the second arm"})
     assert verify(team) == VALID
 
 
+@deep
 @pytest.mark.parametrize("body", ["no JSON", "[1]", "[" * 100_000], ids=["text", "list", "brackets"])
 def test_an_entry_of_nonsense_is_named(ledger, team, admin, monkeypatch, body):
     with monkeypatch.context() as patch:
@@ -782,6 +814,7 @@ def test_an_entry_of_nonsense_is_named(ledger, team, admin, monkeypatch, body):
     assert verify(team)["first_bad"] == 1
 
 
+@deep
 @pytest.mark.parametrize(("kind", "facts"), [("refusal", {"role": "owner"}), ("budget", {"epsilon": "100"})])
 def test_what_a_charger_writes_about_others_by_hand_is_found(ledger, team, postgres, roles, kind, facts):
     grant(team, "charger")
@@ -793,12 +826,14 @@ def test_what_a_charger_writes_about_others_by_hand_is_found(ledger, team, postg
     assert verify(team)["first_bad"] == 2
 
 
+@deep
 def test_a_ledger_without_rights_to_arrange_is_refused(ledger, team, admin):
     admin.execute("DROP TABLE arrangements")
     with pytest.raises(LedgerError, match="has one right to arrange"):
         Ledger.open(team)
 
 
+@deep
 def test_who_may_read_reads_and_strangers_do_not(ledger, team, roles):
     grant(team, "reader", read_only=True)
     ledger.charge_plan(plan(), "one")
@@ -822,6 +857,7 @@ def test_a_file_has_no_roles(url):
 # ------------------------------------------------------------------ changed, foreign
 
 
+@deep
 @pytest.mark.parametrize(
     ("change", "bad"),
     [
@@ -843,6 +879,7 @@ def test_what_is_changed_behind_its_back_is_found(ledger, team, admin, change, b
             again.charge_plan(plan("1/4", (3, 5)), "beyond")
 
 
+@deep
 @pytest.mark.parametrize(
     "code",
     [
@@ -865,6 +902,7 @@ def test_a_schema_that_holds_code_is_refused(ledger, team, admin, code):
         Ledger.open(team)
 
 
+@deep
 def test_another_schema_is_no_ledger(team, admin, postgres):
     admin.execute(f"CREATE SCHEMA {server_address(team).schema}")
     with pytest.raises(LedgerError, match="does not exist"):
@@ -910,6 +948,7 @@ def pooled(monkeypatch):
     monkeypatch.setattr(server.LedgerServer, "_started", started)
 
 
+@deep
 @pytest.mark.parametrize("way", ["direct", "pooled"])
 def test_settings_are_ours_whatever_the_role_and_a_pooler_say(ledger, postgres, roles, team, way, request):
     """The database's, a role's, or what a pooler left: all of them at once."""
@@ -940,6 +979,7 @@ def test_settings_are_ours_whatever_the_role_and_a_pooler_say(ledger, postgres, 
             connection.execute("DROP ROLE hostile")
 
 
+@deep
 def test_a_pooler_that_leads_elsewhere_is_noticed_in_the_next_transaction(ledger, team, pooled):
     """To a server that was started later, that is, or at another time: who it is, is asked anew."""
     with Ledger.open(team) as theirs:
@@ -1014,6 +1054,7 @@ def test_a_url_says_where(team):
     assert where.schema == "dpaccount_clinic"
 
 
+@deep
 @pytest.mark.parametrize(
     ("old", "new"),
     [

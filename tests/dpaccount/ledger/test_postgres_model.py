@@ -14,6 +14,7 @@ from dpaccount.ledger.journal import export
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores.store import grant
 from dpaccount.plan.events import Gaussian, Laplace, Plan, Pure, RandomizedResponse, Relation
+from tests.depth import deep
 
 from .conftest import NUMBERS, recounted, steps_on
 from .postgres import PostgresServer
@@ -71,16 +72,17 @@ def arranged(server: PostgresServer, examples: int, steps: int) -> None:
     run_state_machine_as_test(lambda: TeamOnServer(server), settings=chosen)
 
 
+@deep
 def test_a_team_on_a_server_does_what_one_number_per_unit_does(server):
     arranged(server, 2, 8)
 
 
-@pytest.mark.slow
+@deep
 def test_a_team_on_a_server_does_so_for_long(server):
     arranged(server, 8, 40)
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("measure", EVENT)
 @settings(max_examples=6, deadline=None)
 @given(history=histories)
@@ -102,7 +104,7 @@ plans = st.lists(
 ).map(lambda events: Plan(Relation.REPLACE_ONE, tuple(events)))
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("measure", ["gdp", "either"])
 @settings(max_examples=5, deadline=None)
 @given(asked=st.lists(plans, min_size=1, max_size=5))

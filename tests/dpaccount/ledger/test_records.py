@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from dpaccount.errors import LedgerError
 from dpaccount.ledger.balances.state import Cohort, Overlay, Register, Reservation, Scopes, rows_of
+from tests.depth import deep
 
 #: many names, of which some share a bucket
 NAMES = [f"reservation {number}" for number in range(1, 2500)] + [f"cohort c{number}" for number in range(50)]
@@ -68,6 +69,7 @@ def test_records_are_a_dict_and_their_digest_depends_on_nothing_else(first, then
         assert stored.read <= rows_of([name])
 
 
+@deep
 def test_a_row_that_was_changed_removed_or_put_back_is_refused_by_what_reads_it():
     stored = Stored()
     before = written(stored, "", {name: record(name, 1) for name in NAMES})

@@ -14,6 +14,7 @@ from dpaccount.errors import BudgetError, LedgerError
 from dpaccount.ledger.journal.export import imported, lines
 from dpaccount.ledger.journal.verify import repair, verify
 from dpaccount.ledger.ledger import Ledger, init
+from tests.depth import deep
 
 from .conftest import BUDGET, VALID, by_hand, plan, pure, sealed, steps_in
 
@@ -70,6 +71,7 @@ def test_what_follows_from_the_entries_is_made_again(url, damage):
         assert ledger.charge_plan(plan("1/100"), "more").entry == last + 1
 
 
+@deep
 @settings(max_examples=25)
 @given(seed=st.integers(0, 2**32))
 def test_balances_damaged_anywhere_are_made_again(tmp_path_factory, seed):
@@ -219,6 +221,7 @@ def test_a_ledger_made_of_its_lines_is_the_same(old, tmp_path):
         imported(file, new)
 
 
+@deep
 def test_every_changed_line_is_refused_and_nothing_is_made(old, tmp_path):
     whole = [json.loads(line) for line in lines(old)]
     file, tried = tmp_path / "lines", 0

@@ -14,6 +14,7 @@ from dpaccount.ledger.journal import entries, export
 from dpaccount.ledger.journal.verify import repair, verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.requests import RefusedError
+from tests.depth import deep
 
 from .conftest import VALID, by_hand, plan, pure, recounted
 
@@ -198,7 +199,7 @@ GRANTS += [("approve", "", LATER), ("arrange", "", ""), ("charge", "", TODAY), (
 GRANTS += [("charge", "team/a", LATER), ("approve", "other", TODAY)]
 
 
-@pytest.mark.slow
+@deep
 @settings(max_examples=150, deadline=None)
 @given(steps=STEPS)
 def test_everything_is_allowed_just_where_the_plain_rules_allow_it(tmp_path_factory, steps):

@@ -13,6 +13,7 @@ from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.requests import RefusedError
 from dpaccount.plan.events import Gaussian, Plan, Relation
 from tests.audits.certificate.test_sign import keys
+from tests.depth import deep
 
 from .conftest import VALID, plan, recounted
 from .test_rights import twice
@@ -25,7 +26,7 @@ def gaussian(cover):
     return Plan(Relation.REPLACE_ONE, (Gaussian(sigma=20, cover=cover),))
 
 
-@pytest.mark.parametrize("days", [15, pytest.param(90, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("days", [15, pytest.param(90, marks=deep)])
 def test_a_million_devices_join_each_day_and_each_has_a_budget_a_week(tmp_path, monkeypatch, days):
     """A charge of the newcomers, one of everybody so far, and some of single ones, each day; two weeks and more."""
     file, day = tmp_path / "devices.db", date(2026, 11, 2)

@@ -15,6 +15,7 @@ from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores.place import server_address
 from dpaccount.ledger.stores.rows import TABLES
+from tests.depth import deep
 
 from .postgres import PostgresServer
 from .test_storms import client, kill, settled
@@ -67,14 +68,14 @@ def storm(
     return {"kills": kills, "restarts": restarted, **settled(folder, logs, heads), "valid": verify(url)}
 
 
-@pytest.mark.slow
+@deep
 def test_a_breeze_on_a_server(postgres, tmp_path):
     counts = storm(postgres, tmp_path, "breeze", 3, clients=2, restarts=False)
     assert counts["valid"] == {"valid": True, "first_bad": None}
     assert counts["acknowledged"] > 0
 
 
-@pytest.mark.nightly
+@deep
 @pytest.mark.parametrize("restarts", [False, True])
 def test_a_storm_on_a_server(tmp_path, restarts):
     server = PostgresServer()

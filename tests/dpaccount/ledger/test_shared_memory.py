@@ -13,6 +13,7 @@ from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores import connection_pool, sqlite_file
 from dpaccount.noise import process
+from tests.depth import deep
 
 from .conftest import BUDGET, VALID, in_threads, plan
 
@@ -49,6 +50,7 @@ def other(url):
         one.communicate()
 
 
+@deep
 @pytest.mark.parametrize("again", [False, True])
 def test_an_index_of_the_log_that_is_removed_lets_nobody_spend_twice(ledger, url, tmp_path, other, again):
     """Writers keep each other out by locks on it: who has another one is kept out by nobody."""
@@ -66,6 +68,7 @@ def test_an_index_of_the_log_that_is_removed_lets_nobody_spend_twice(ledger, url
     assert '"entries": 7' in subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
+@deep
 def test_a_file_that_was_swapped_keeps_its_log_when_the_old_one_is_closed(ledger, url, tmp_path, other):
     """The log is found by its name, which is the new file's now."""
     ledger.charge_plan(TENTH, "part")
@@ -107,6 +110,7 @@ def charge_until(ledger, url, fresh, ready, gone, queue):
     queue.put(entries)
 
 
+@deep
 @pytest.mark.parametrize("fresh", [True, False])
 def test_a_parent_that_closes_does_not_take_its_childs_log_away(ledger, url, fresh):
     """A child that inherits SQLite's memory of the file holds no lock of its own on it, and does not know."""
@@ -148,6 +152,7 @@ def test_a_child_of_a_fork_amid_a_transaction_is_refused_in_a_line(ledger, url, 
     ledger.charge_plan(TENTH, "parent")
 
 
+@deep
 def test_a_fork_waits_for_whoever_looks_at_the_file(ledger, url):
     """Its connection would be inherited too."""
     inside, forked = threading.Event(), threading.Event()
@@ -238,6 +243,7 @@ def place(request) -> str:
     return request.getfixturevalue("url" if request.param == "file" else "team")
 
 
+@deep
 def test_forks_amid_the_charges_of_threads_share_no_connection(place):
     """Children, and what they leave, charge side by side with their parent's threads."""
     init(place, **BUDGET)

@@ -21,6 +21,7 @@ from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.requests import RefusedError
 from dpaccount.plan.events import Plan, Pure, Relation
+from tests.depth import deep
 
 from .conftest import BUDGET, VALID, by_hand, sealed
 
@@ -95,6 +96,7 @@ def judged_alike(url: str, noted: list[str]) -> bool:
     return valid
 
 
+@deep
 @settings(max_examples=15)
 @given(
     reset=st.booleans(), first=st.lists(charges, max_size=4), later=st.lists(charges, min_size=1, max_size=3)
@@ -116,7 +118,7 @@ def many(file, *, reset: bool) -> tuple[str, list[str]]:
         return url, noted + [charge(ledger, *one) for one in twice]
 
 
-@pytest.mark.slow(one_in=4)
+@deep
 @pytest.mark.parametrize("reset", [False, True])
 @pytest.mark.parametrize("what", SAID)
 def test_what_a_later_charge_says_is_judged_as_by_verifying_everything(tmp_path, what, reset):
@@ -131,6 +133,7 @@ def test_what_a_later_charge_says_is_judged_as_by_verifying_everything(tmp_path,
         judged_alike(f"sqlite:///{copy}", [noted[0], noted[place]])
 
 
+@deep(quick_every=2)
 @pytest.mark.parametrize("what", SAID)
 def test_a_ledger_where_nothing_is_arranged_is_judged_as_by_verifying_everything(tmp_path, what):
     file = tmp_path / "budget.db"
@@ -162,6 +165,7 @@ ROWS = {
 UNSEALED = ("the budget", "the head", "the last", "a node")
 
 
+@deep
 @pytest.mark.parametrize("what", ROWS)
 def test_rows_that_were_changed_are_found_from_a_head_too(url, tmp_path, what):
     file = tmp_path / "budget.db"
@@ -220,6 +224,7 @@ FORGED = {
 }
 
 
+@deep
 @pytest.mark.parametrize("what", FORGED)
 @pytest.mark.parametrize("reset", [False, True])
 def test_what_a_charge_does_to_totals_is_judged_as_by_verifying_everything(url, monkeypatch, what, reset):
@@ -236,6 +241,7 @@ def test_what_a_charge_does_to_totals_is_judged_as_by_verifying_everything(url, 
     assert {heads.verify(url, since=head)["valid"] for head in noted} == {right}
 
 
+@deep
 @pytest.mark.parametrize("many", [0, heads.ALONE])
 def test_more_than_the_budget_is_found_where_nothing_is_arranged(url, many):
     init(url, **BUDGET)
@@ -290,6 +296,7 @@ def test_more_than_is_held_in_memory_is_verified_whole(url, monkeypatch):
     assert len(asked) == 2
 
 
+@deep
 def test_a_scope_of_endless_slashes_is_no_name(tmp_path):
     """Not even to be taken apart: all above it would take all memory."""
     file = tmp_path / "budget.db"
@@ -315,6 +322,7 @@ def test_a_charge_says_when_it_was_made_where_something_is_arranged(tmp_path, ti
     assert not judged_alike(f"sqlite:///{file}", noted[:1])
 
 
+@deep
 @pytest.mark.parametrize("reset", [False, True])
 def test_charges_of_scopes_and_cohorts_are_recomputed_alone(url, monkeypatch, reset):
     """Not so the first charge of a cohort, nor a scope's first after a reset: they change what is arranged."""

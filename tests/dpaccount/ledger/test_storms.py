@@ -19,6 +19,7 @@ import pytest
 
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
+from tests.depth import deep
 
 from .conftest import BUDGET, VALID, by_hand, pure
 
@@ -265,6 +266,7 @@ def parts_taken(file: Path) -> set:
     return parts
 
 
+@deep
 def test_a_breeze(tmp_path):
     """A few seconds of it, so that the storm itself is known to run."""
     counts = storm(tmp_path, "pure", 2, clients=2)
@@ -273,7 +275,7 @@ def test_a_breeze(tmp_path):
     assert counts["kills"] > 3
 
 
-@pytest.mark.nightly
+@deep
 @pytest.mark.parametrize("measure", ["pure", "approximate", "gdp", "zcdp", "either"])
 def test_a_storm(tmp_path, measure):
     counts = storm(tmp_path, measure, 60)
@@ -283,6 +285,7 @@ def test_a_storm(tmp_path, measure):
     assert counts["kills"] > 60
 
 
+@deep
 @pytest.mark.parametrize(
     "change",
     [

@@ -26,6 +26,7 @@ from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores.rows import Rows, begin
 from dpaccount.ledger.stores.sqlite_file import trouble
 from dpaccount.plan.events import Plan, Pure, Relation
+from tests.depth import deep
 
 from .conftest import by_hand, pure
 
@@ -85,6 +86,7 @@ SCHEMAS = {
 }
 
 
+@deep(quick_every=2)
 @pytest.mark.parametrize("what", SCHEMAS)
 def test_tables_are_a_ledgers_and_no_others(original, what):
     changed_schema(original, *SCHEMAS[what])
@@ -97,6 +99,7 @@ def changed_schema(file: Path, *statements: str) -> None:
     by_hand(file, "PRAGMA writable_schema = ON", *statements)
 
 
+@deep
 @pytest.mark.parametrize(
     ("number", "about"), [(1, "key"), (2, "key"), (3, "about"), (4, "about"), (5, "key")]
 )
@@ -204,6 +207,7 @@ def charge(ledger, number: int) -> None:
     ledger.charge_plan(plan, "x", f"key {number}")
 
 
+@deep
 def test_advice_is_in_one_place_and_no_message_says_to_put_a_backup_back():
     root = Path(dpaccount.__file__).parents[1]
     texts = {
@@ -226,6 +230,7 @@ def test_what_sqlite_says_after_an_error_of_the_disk_is_no_verdict():
         assert MAY_BE_WHOLE in trouble(error)
 
 
+@deep
 @pytest.mark.parametrize("closed", [True, False])
 def test_a_file_that_reads_as_damaged_and_is_whole_again_has_all_charges(make, url, tmp_path, closed):
     """Each page is read as nonsense for a while: whoever meets it is told to look anew, and finds all."""

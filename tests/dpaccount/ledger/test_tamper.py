@@ -21,6 +21,7 @@ from dpaccount.ledger.journal.entries import as_written
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.plan.events import Gaussian, Plan, Relation
+from tests.depth import deep
 
 from .conftest import BUDGET, VALID, by_hand, pure, sealed
 
@@ -93,7 +94,7 @@ def variants(value: object) -> list[object]:
     ]
 
 
-@pytest.mark.slow
+@deep
 def test_every_column_of_every_row(original):
     tried = 0
     for table, columns in COLUMNS.items():
@@ -107,6 +108,7 @@ def test_every_column_of_every_row(original):
     assert tried > 200
 
 
+@deep
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_every_byte_of_every_text(original, data):
@@ -123,12 +125,14 @@ def test_every_byte_of_every_text(original, data):
     assert edited(original, (change, (bytes(raw), rowid))) is not False
 
 
+@deep
 def test_every_deleted_row(original):
     for table in COLUMNS:
         for rowid, *_ in rows_of(original, table):
             assert edited(original, (f"DELETE FROM {table} WHERE rowid = ?", (rowid,)))
 
 
+@deep
 def test_the_first_bad_entry_is_named(original):
     for number, *_ in rows_of(original, "entries"):
         for change in (
@@ -139,6 +143,7 @@ def test_the_first_bad_entry_is_named(original):
             assert verify(f"sqlite:///{original.with_name('copy.db')}")["first_bad"] == number
 
 
+@deep
 def test_reordered_entries(original):
     numbers = [number for number, *_ in rows_of(original, "entries")]
     for low in numbers:
@@ -206,6 +211,7 @@ def test_flipped_bytes_of_the_file(original):
             assert not verify(f"sqlite:///{copy}")["valid"]
 
 
+@deep(quick_every=4)
 @pytest.mark.parametrize("seed", range(60))
 def test_a_damaged_file_ends_in_one_sentence(original, seed):
     """Random damage ends in an answer or an error of ours, never in a traceback from below."""
@@ -267,6 +273,7 @@ def test_charges_that_are_added_up_together_name_the_entry_that_lies(
     assert verify(url) == {"valid": False, "first_bad": number}
 
 
+@deep
 def test_a_sealed_register_that_says_nonsense_ends_in_one_sentence(url, tmp_path):
     """The last root fits it, so that it is read: whatever a record is, a charge is refused or made, without a crash."""
     init(url, **BUDGET)

@@ -22,6 +22,7 @@ from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores.rows import Rows
 from dpaccount.plan.events import Plan, Pure, Relation
+from tests.depth import deep
 from tests.dpaccount.ledger.test_tree import of_charges
 
 from .conftest import BUDGET, by_hand, pure, steps_in
@@ -123,6 +124,7 @@ def each_edit_is_harmless(original, edits):
     return nodes
 
 
+@deep
 def test_edited_rows(original):
     """A sample; the nightly run takes them all."""
     edits = list(every_edit(original))
@@ -130,7 +132,7 @@ def test_edited_rows(original):
     assert each_edit_is_harmless(original, edits[::9])
 
 
-@pytest.mark.nightly
+@deep
 def test_all_edited_rows(original):
     assert each_edit_is_harmless(original, every_edit(original))
 
@@ -153,6 +155,7 @@ def charge_each(ledger: Ledger) -> None:
         ledger.charge(pure(Fraction(1, 1000)), "next", (unit, unit))
 
 
+@deep(quick_every=2)
 @pytest.mark.parametrize("change", LOWERED)
 def test_changed_totals_refuse_every_charge_that_reads_them(original, change):
     """A charge over everybody reads the root alone, which is the chain's: it is decided on what is true."""
@@ -226,6 +229,7 @@ def test_a_changed_budget_is_not_opened(original, change):
 # ------------------------------------------------------------------ cut files
 
 
+@deep
 def test_a_file_cut_in_its_last_page_is_refused(original):
     """At every seventh byte of it: SQLite itself reads what is missing as zeros."""
     size = original.stat().st_size
@@ -248,17 +252,18 @@ def zeroed(original, places):
         charged(copy)
 
 
+@deep
 def test_pages_that_end_in_zeros(original):
     """What a cut leaves, once the file has grown again; the nightly run takes every sixteenth byte."""
     zeroed(original, range(0, original.stat().st_size, 397))
 
 
-@pytest.mark.nightly
+@deep
 def test_more_pages_that_end_in_zeros(original):
     zeroed(original, range(0, original.stat().st_size, 16))
 
 
-@pytest.mark.nightly
+@deep
 @pytest.mark.parametrize("seed", range(20))
 def test_flipped_bits_and_lost_stretches(original, seed):
     dice, raw = random.Random(seed), original.read_bytes()

@@ -13,6 +13,7 @@ from dpaccount.errors import LedgerError
 from dpaccount.ledger.balances import segment_tree, step_functions
 from dpaccount.ledger.balances.segment_tree import SpentTree, marks_of, nothing, read
 from dpaccount.ledger.balances.step_functions import LAST_UNIT, plus, spent_on, total, written, zero
+from tests.depth import deep
 from tests.looped import looped
 
 UNITS = 20
@@ -110,6 +111,7 @@ def test_text_of_amounts_has_one_spelling(text):
         step_functions.read(text, 2)
 
 
+@deep
 @given(charges)
 def test_the_peak_and_the_first_unit_to_reach_a_level_are_those_of_one_number_per_unit(many):
     tree, _ = one_by_one(many)
@@ -123,6 +125,7 @@ def test_the_peak_and_the_first_unit_to_reach_a_level_are_those_of_one_number_pe
             assert unit == (first + 1 if first <= UNITS else 1 << tree.root.height)
 
 
+@deep
 @given(charges, st.randoms(use_true_random=False))
 def test_the_tree_depends_on_which_charges_were_made_and_not_on_when(many, dice):
     tree, nodes = one_by_one(many)
@@ -134,6 +137,7 @@ def test_the_tree_depends_on_which_charges_were_made_and_not_on_when(many, dice)
     assert nodes == others == {node: body for node, body in together.changed.items() if body is not None}
 
 
+@deep
 @given(charges, charges)
 def test_what_was_added_can_be_taken_away(before, later):
     there, nodes = one_by_one([*before, *later])
@@ -149,6 +153,7 @@ def test_what_was_added_can_be_taken_away(before, later):
     assert nodes == expected
 
 
+@deep
 @given(charges)
 def test_a_node_is_authentic(many):
     """Every stored text is fixed by the root: each is what a digest above it is taken over, and no other is."""
@@ -178,6 +183,7 @@ def test_a_changed_node_is_refused_by_every_charge_that_reads_it(seed):
         assert read[-1] == node
 
 
+@deep
 def test_a_charge_reads_two_nodes_a_height_and_writes_as_many():
     dice = random.Random(1)
     tree, nodes = SpentTree(nothing(1), lambda _: None), dict[int, str]()

@@ -34,6 +34,7 @@ from dpaccount.proof import (
     sparse_vector,
     stable_histogram,
 )
+from tests.depth import deep
 from tests.looped import looped
 
 F = Fraction
@@ -74,7 +75,7 @@ CASES = {
 @pytest.mark.statistical
 @SAMPLERS
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.slow
+@deep
 def test_draws_follow_the_masses(name, sampler):
     law, value, outcomes = CASES[name]
     runs = 3000
@@ -89,6 +90,7 @@ def test_draws_follow_the_masses(name, sampler):
     assert stats.chisquare(counts, masses / masses.sum() * runs).pvalue > 1e-9
 
 
+@deep
 @pytest.mark.statistical
 @SAMPLERS
 def test_k_norm_noise_has_the_right_shells(sampler):

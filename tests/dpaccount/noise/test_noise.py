@@ -32,6 +32,7 @@ from dpaccount.proof import (
     linear,
     nodes,
 )
+from tests.depth import deep
 from tests.looped import looped
 
 F = Fraction
@@ -56,6 +57,7 @@ def chi_square_p(sample, weight, reach):
     return stats.chisquare(np.append(counts, len(sample) - counts.sum()), expected).pvalue
 
 
+@deep
 @pytest.mark.statistical  # false alarm: 1e-9 for each secure case; rehearsals are seeded
 @pytest.mark.parametrize("sampler", [Secure(), Rehearsal(1)], ids=["secure", "rehearsal"])
 def test_samplers_follow_their_laws(sampler):
@@ -77,6 +79,7 @@ def test_rehearsals_repeat_and_secure_noise_is_the_only_releasable_one():
     assert Rehearsal.releasable is False
 
 
+@deep
 @given(st.fractions(min_value=F(1, 10**20), max_value=F(10**20)))
 def test_roots_are_rounded_up_to_the_next_double(variance):
     root = root_up(variance)
@@ -171,6 +174,7 @@ def test_what_cannot_be_drawn_is_refused_before_anything_is_drawn(make):
         rehearse(bad, Rehearsal(0))
 
 
+@deep
 @pytest.mark.statistical  # seeded
 def test_symmetric_noise_is_symmetric_with_a_doubled_diagonal():
     person = linear(assume_rank_one("q", F(1), "replace-one", "t"))

@@ -14,6 +14,7 @@ from dpaccount import Accountant, BallsInBins, Gaussian, Plan, PoissonSubsampled
 from dpaccount.documents import parse_json
 from dpaccount.errors import InputError
 from dpaccount.plan.plan_file import read_plan
+from tests.depth import deep
 from tests.dpaccount.numerics.test_banded_samples import lower
 
 
@@ -22,6 +23,7 @@ def answers(event):
     return account.epsilon("1e-5"), account.delta("0.5")
 
 
+@deep
 def test_the_identity_is_random_allocation_to_the_last_digit():
     found = answers(BallsInBins(rounds=12, sigma=3, bins=4))
     assert found == answers(RandomAllocation(steps=4, of=Gaussian(sigma=3) * 3))
@@ -65,7 +67,7 @@ def costs(rows, bins, moves, t):
 
 
 SLOW = [(2, 1, 1), (3, 3, 2), (3, 1, 3), (3, 2, 4)]
-CASES = [(2, 2, 0), *(pytest.param(*case, marks=pytest.mark.slow) for case in SLOW)]
+CASES = [(2, 2, 0), *(pytest.param(*case, marks=deep) for case in SLOW)]
 
 
 @pytest.mark.parametrize(("bins", "width", "seed"), CASES)

@@ -15,6 +15,7 @@ from dpaccount.errors import InputError
 from dpaccount.numerics.closed import toeplitz
 from dpaccount.plan.events import BandedPoisson, DpFtrl, Gaussian, Plan, PoissonSubsampled, Sequence
 from dpaccount.plan.plan_file import read_plan
+from tests.depth import deep
 from tests.dpaccount.numerics.test_participations import SHAPES, banded, largest
 
 
@@ -86,13 +87,14 @@ some_factor = given(
 )
 
 
+@deep
 @settings(max_examples=3, deadline=None)
 @some_factor
 def test_no_unit_of_a_banded_factor_costs_more_than_its_samples(seed, parts, rate, t):
     costs_no_more(seed, parts, rate, t)
 
 
-@pytest.mark.slow
+@deep
 @settings(max_examples=10, deadline=None)
 @some_factor
 def test_no_unit_of_ten_banded_factors_costs_more_than_its_samples(seed, parts, rate, t):
@@ -113,6 +115,7 @@ def costs_no_more(seed, parts, rate, t):
             assert np.maximum(p - np.exp(t) * q, 0).sum() <= float(most) + 2e-3
 
 
+@deep
 def test_banded_samples_are_samples_of_gaussian_noise():
     """Turns that are cut short cost less; at rate 1 they are what rounds cost that are a band apart."""
     terms = {"sigma": 3, "rate": "1/5", "parts": 2, "coefficients": [2, 1]}
@@ -148,6 +151,7 @@ def test_a_part_fewer_than_bands_would_cost_more():
     assert meeting.movement()[0] == 5 > sum(columns)
 
 
+@deep
 def test_a_unit_with_no_part_that_has_all_longest_columns_has_no_lower_end():
     rows = [[2], [0, 1], [0, 0, 1], [0, 0, 0, 2]]
     bounds = Accountant(BandedPoisson(rounds=4, sigma=1, rate="1/5", parts=2, rows=rows)).epsilon("1e-5")

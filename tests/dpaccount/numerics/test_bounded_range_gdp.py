@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from dpaccount.numerics.closed.gaussian import mu_squared
 from dpaccount.plan import events
+from tests.depth import deep
 from tests.dpaccount.numerics.gaussian_curve import gaussian_delta, real
 
 ETAS = ["1/1000", "1/20", "1", "3", "8", "40"]
@@ -24,6 +25,7 @@ def two_points(eta, t):
     return mpmath.exp(t) * q, q
 
 
+@deep
 @pytest.mark.parametrize("eta", ETAS)
 def test_no_two_point_pair_needs_more_and_one_needs_as_much(eta):
     """The least μ of each pair, by the corner of its trade-off function."""
@@ -39,6 +41,7 @@ def test_no_two_point_pair_needs_more_and_one_needs_as_much(eta):
         assert bound <= max(needed) * (1 + mpmath.mpf(10) ** -9)
 
 
+@deep
 @pytest.mark.parametrize("eta", ["1/20", "1", "3"])
 def test_the_curve_of_every_pair_lies_below_the_gaussian_one_in_both_directions(eta):
     """A second derivation: hockey-stick divergences at ε of both signs, nothing of trade-off functions."""
@@ -63,6 +66,7 @@ def test_a_smaller_mu_is_refuted():
         assert p - q > gaussian_delta(mu * (1 - mpmath.mpf(10) ** -6), mpmath.mpf(0))
 
 
+@deep
 def test_the_step_of_the_proof_that_is_calculus():
     """D(z) = 2uφ + zu² − z/4 with u = Φ − ½: nowhere below zero; its slope changes sign once."""
     with mpmath.workdps(60):
@@ -77,6 +81,7 @@ def test_the_step_of_the_proof_that_is_calculus():
         assert not signs[-1]
 
 
+@deep
 @settings(max_examples=60)
 @given(
     rates=st.lists(st.floats(-1, 1), min_size=2, max_size=6),

@@ -19,6 +19,7 @@ from dpaccount.numerics.lattice.capped import Capped
 from dpaccount.numerics.work_budget import SECOND, OutOfReach, limited
 from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan.events import Gaussian, Laplace, Plan, PoissonSubsampled
+from tests.depth import deep
 from tests.looped import looped
 
 GAP = Fraction(1, 10**6)
@@ -87,14 +88,14 @@ def test_one_step_is_what_its_curve_says(added):
     assert_quadrature_agrees([("0.01", "1")], added=added)
 
 
-@pytest.mark.slow
+@deep
 @looped("rows", [[("0.001", "0.7")] * 2, [("0.001", "0.7"), ("0.002", "0.8")], [("0.1", "1.5")] * 2])
 @pytest.mark.parametrize("added", [False, True])
 def test_two_steps_are_what_quadrature_finds(rows, added):
     assert_quadrature_agrees(rows, added=added)
 
 
-@pytest.mark.nightly
+@deep
 @looped("seed", range(12))
 def test_they_agree_with_fourier_inversion(seed):
     rng = random.Random(seed)

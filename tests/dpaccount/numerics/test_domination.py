@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from dpaccount.numerics import domination
 from dpaccount.numerics.closed import gaussian
 from dpaccount.numerics.intervals import ball, ceil_of, floor_of, precision
+from tests.depth import deep
 from tests.dpaccount.numerics.gaussian_curve import gaussian_delta, real
 
 MU2 = [Fraction(1, 400), Fraction(1, 4), Fraction(1), Fraction(9)]
@@ -40,6 +41,7 @@ def touched(mu2, at, lift, *, share=Fraction(9, 10)):
     return curve
 
 
+@deep
 @settings(max_examples=60, deadline=None)
 @given(st.sampled_from(MU2), places, st.sampled_from([1, 2, 3, 4, 6]))
 def test_it_is_seen_wherever_a_curve_passes_the_gaussian_one(mu2, where, digits):
@@ -59,6 +61,7 @@ def test_what_is_not_looked_at_is_not_proved():
         assert not domination.dominates(Fraction(1), curve, end)
 
 
+@deep
 @settings(max_examples=40, deadline=None)
 @given(st.sampled_from(MU2), places, places)
 def test_a_line_that_stands_for_the_gaussian_curve_is_nowhere_above_it(mu2, where, touching):
@@ -73,6 +76,7 @@ def test_a_line_that_stands_for_the_gaussian_curve_is_nowhere_above_it(mu2, wher
         assert abs(real(touch) - gaussian_delta(mu, real(m))) < mpmath.mpf(10) ** -50
 
 
+@deep
 @settings(max_examples=5, deadline=None)
 @given(st.sampled_from(MU2), places, st.sampled_from([1, 2, 3]))
 def test_the_least_that_is_found_dominates_and_is_hardly_more(mu2, where, digits):

@@ -21,6 +21,7 @@ from dpaccount.numerics.fourier.sampled_laplace import SampledLaplaceTransform
 from dpaccount.numerics.fourier.transforms import LaplaceTransform
 from dpaccount.numerics.intervals import precision
 from dpaccount.pairs.of_events import _sum_by_halves
+from tests.depth import deep
 from tests.looped import looped
 
 KINDS = ("irregular", "few", "lattice", "tiny", "wide")
@@ -52,6 +53,7 @@ def size_at(known, c, t):
         return float(found.upper())
 
 
+@deep
 @looped(("seed", "size", "c"), [(1, 8, 0.1), (2, 20, 2.0), (3, 60, 7.0), (4, 60, 0.01), (5, 30, 100.0)])
 def test_the_table_bounds_the_product_from_each_point_on(seed, size, c):
     known, rng, end = parts(seed, size), random.Random(seed), 3000.0
@@ -77,6 +79,7 @@ def losses(kind, rng):
     return [(rng.random() ** 4, x) for x in at]
 
 
+@deep
 @looped(("kind", "depth"), [(kind, depth) for kind in KINDS for depth in (24.0, 0.2, 1e-5)])
 def test_one_law_of_many_losses_is_bounded_from_each_point_on(kind, depth):
     rng = random.Random(kind)
@@ -143,6 +146,7 @@ def samples(seed, size, *, rates=(1e-3, 0.5), sizes=(0.05, 3.0)):
     return tuple(found.items())
 
 
+@deep
 @looped(("seed", "c"), [(1, 0.1), (2, 3.0), (3, 1.0), (4, 0.01)])
 def test_samples_of_noise_do_not_come_back(seed, c):
     """The table bounds what follows it too, at all frequencies."""
@@ -162,7 +166,7 @@ def test_samples_of_noise_do_not_come_back(seed, c):
     assert float(table.far(arb(10 * table.end)).upper()) < 0.5
 
 
-@pytest.mark.slow
+@deep
 @looped("seed", range(6))
 def test_squares_of_samples_are_values_and_then_bounds(seed):
     known, rng = samples(seed, 10, rates=(0.0001, 0.9999), sizes=(0.01, 12)), random.Random(seed)
@@ -195,6 +199,7 @@ def test_squares_of_samples_are_values_and_then_bounds(seed):
     assert SampledLaplaceTransform(Fraction(1, 2), Fraction(800)).bound() is None
 
 
+@deep
 def test_of_many_unbounded_losses_some_are_enough():
     known = tuple((SampledGaussianTransform(Fraction(k, 400), Fraction(1)), 1 + k % 3) for k in range(1, 121))
     own, others = joined(known)

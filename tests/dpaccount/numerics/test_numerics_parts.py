@@ -28,6 +28,7 @@ from dpaccount.pairs.discrete import DiscreteGaussianPair, GeometricPair, Respon
 from dpaccount.pairs.gaussian import GaussianPair
 from dpaccount.pairs.laplace import LaplacePair
 from dpaccount.pairs.poisson import SampledGaussian, SampledPair
+from tests.depth import deep
 from tests.looped import looped
 
 STEP = Fraction(1, 3)
@@ -50,6 +51,7 @@ def ninth(index):
     return Fraction(10, 9) ** index
 
 
+@deep
 @pytest.mark.parametrize(("bits", "tail"), [(2, 0), (6, 13), (8, 60)])
 def test_products_enclose_at_few_digits_and_with_large_tails(bits, tail):
     unit = 2**bits
@@ -97,6 +99,7 @@ CURVES = {
 }
 
 
+@deep(quick_every=2)
 @pytest.mark.parametrize("name", CURVES)
 @pytest.mark.parametrize("step", [Fraction(1, 2), Fraction(1, 7), Fraction(1, 40)])
 def test_a_law_spread_onto_nodes_encloses_its_curve_between_them(name, step):
@@ -156,6 +159,7 @@ def test_a_lattice_on_a_sample_encloses_the_curve_of_the_sample(added, failing):
                 assert not made.lowest(t) > exact(t)
 
 
+@deep
 @looped(("many", "few"), [(100, 1), (1, 100), (30, 30)])
 @looped("gaussian_loss", [Fraction(1, 50), Fraction(1)])
 def test_lattices_with_one_step_and_with_a_step_for_each_pair_enclose_one_number(many, few, gaussian_loss):
@@ -173,6 +177,7 @@ def test_lattices_with_one_step_and_with_a_step_for_each_pair_enclose_one_number
             assert all(low <= exact[1] and exact[0] <= high for low, high in ends)
 
 
+@deep
 @pytest.mark.parametrize("number", [10, 100])
 def test_sums_of_many_unequal_laplaces_are_enclosed_closely(number):
     kinds = tuple((LaplacePair(1 / (Fraction(number) + Fraction(j, 5))), 1) for j in range(number))
@@ -262,7 +267,7 @@ def test_decay_of_the_sampled_gaussian_holds_between_its_nodes(added):
             assert not decay.far(n * arb("0.0371")) < abs(values[n]) / values[0].real
 
 
-@pytest.mark.slow
+@deep
 @looped("added", [False, True])
 @looped(
     ("rate", "loss", "c"),
@@ -344,6 +349,7 @@ def test_parts_above_epsilon_are_those_that_count(epsilon):
         assert known(at).rad() < arb("1e-4")
 
 
+@deep
 @looped(("delta", "narrowest"), [("1e-2", 5), ("1e-4", 7), ("1e-8", 5)])
 def test_wide_and_narrow_inversions_enclose_one_number(delta, narrowest):
     """Where few digits are sought, all bounds of what is left out matter."""
@@ -437,7 +443,7 @@ SAMPLES = {
 
 
 @pytest.mark.parametrize("name", SAMPLES)
-@pytest.mark.slow
+@deep
 def test_inversion_and_lattices_agree_on_samples(name):
     """Two ways that share nothing but the pair's curve enclose the same ε, the first one closely."""
     kind, count, delta = SAMPLES[name]
@@ -463,7 +469,7 @@ def test_discrete_noise_repeats_at_high_frequencies():
                 assert (factor.value(s) - factor._direct(s, 150)).abs_upper() < arb(2) ** -100
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("kind", [LAPLACE, PURE, on_sample("1/3", LAPLACE), on_sample("1/3", PURE)])
 def test_the_largest_loss_bounds_from_below(kind):
     total = Composition(pairs=((kind, 2),))
@@ -475,6 +481,7 @@ def test_the_largest_loss_bounds_from_below(kind):
         assert found.upper - found.lower <= Fraction(1, 10**6)
 
 
+@deep
 def test_a_tail_beside_a_heavy_atom_is_enclosed_from_below():
     """Where nearly all mass lies near 0, nothing is known of δ(0) but much of the tail."""
     kind = SampledGaussian(Fraction(1, 1000), Fraction(100, 9))
@@ -483,6 +490,7 @@ def test_a_tail_beside_a_heavy_atom_is_enclosed_from_below():
     assert 10 < low <= high <= low * Fraction(101, 100)
 
 
+@deep
 def test_a_tiny_delta_is_enclosed_from_both_sides():
     gauss = Composition((Fraction(1), Fraction(1)), ((PURE, 1),))
     low, high = composing.delta(gauss, Fraction(20), Fraction(1, 10))
@@ -490,6 +498,7 @@ def test_a_tiny_delta_is_enclosed_from_both_sides():
     assert floor_of(true) < low <= high < Fraction(6, 5) * low
 
 
+@deep
 def test_points_of_a_renyi_curve_bound_it_by_the_least_chord():
     rng = random.Random(8)
     for _ in range(200):
@@ -508,6 +517,7 @@ def test_points_of_a_renyi_curve_bound_it_by_the_least_chord():
             assert renyi.hull_bound(renyi.hull_of(points), order) == min(chords, default=None)
 
 
+@deep
 @looped(("mu2", "rest"), [(25, Fraction(949, 10**18)), (64, Fraction(306, 10**17))])
 def test_the_decay_of_a_sample_next_to_the_whole_holds(mu2, rest):
     """1 − rate is not what the nearest double of the rate leaves; its powers would show that."""

@@ -13,6 +13,7 @@ from dpaccount.numerics import domination
 from dpaccount.numerics.closed.gaussian import mu_squared
 from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan import events
+from tests.depth import deep
 from tests.dpaccount.numerics.gaussian_curve import gaussian_delta, real
 from tests.looped import looped
 
@@ -81,6 +82,7 @@ KINDS = [
 ]
 
 
+@deep(quick_every=8)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("loss", LOSSES)
 def test_the_curve_of_the_pair_lies_below_the_gaussian_one_in_both_directions(loss, kind):
@@ -92,6 +94,7 @@ def test_the_curve_of_the_pair_lies_below_the_gaussian_one_in_both_directions(lo
                 assert delta(at) <= gaussian_delta(mu, at) + NOTHING
 
 
+@deep(quick_every=3)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("loss", LOSSES)
 def test_a_smaller_mu_is_refuted(loss, kind):
@@ -126,6 +129,7 @@ def corner(loss, name, size):
     )[0]
 
 
+@deep(quick_every=9)
 @pytest.mark.parametrize("kind", [*KINDS, ("response", 10**12), ("response", 10**13)])
 @pytest.mark.parametrize("loss", [*LOSSES, "1e-14", "250"])
 def test_it_is_rounded_up(loss, kind):
@@ -154,6 +158,7 @@ def upper_point(error):
     raise AssertionError("Newton's steps do not end")
 
 
+@deep
 @given(
     loss=st.one_of(
         st.fractions(Fraction(1, 10**6), 499), st.fractions(Fraction(1, 10**15), Fraction(1, 10**9))
@@ -169,6 +174,7 @@ def test_it_is_never_dearer_than_pure_and_grows_with_the_loss(loss, more, kind):
     assert square(loss) <= square(loss + more) * (1 + Fraction(1, 2**50))  # both are rounded up
 
 
+@deep
 @given(st.fractions(Fraction(1, 100), 30), st.integers(1, 40))
 def test_it_grows_with_the_move_and_is_between_pure_and_laplace(scale, moved):
     def square(by):
@@ -179,6 +185,7 @@ def test_it_grows_with_the_move_and_is_between_pure_and_laplace(scale, moved):
     assert square(moved) <= square(moved + 1)
 
 
+@deep(quick_every=4)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("loss", ["1/20", "1", "12"])
 def test_a_second_program_finds_the_same(loss, kind):
@@ -189,6 +196,7 @@ def test_a_second_program_finds_the_same(loss, kind):
     assert event.mu_squared() * (1 - Fraction(1, 10**9)) <= found <= event.mu_squared() * Fraction(102, 100)
 
 
+@deep
 @given(st.lists(st.integers(0, 4), min_size=2, max_size=4), st.sampled_from(["1/4", "1", "5"]), st.data())
 def test_permute_and_flip_lies_below_it(scores, epsilon, data):
     """Exactly evaluated: all orders of the candidates, against scores that moved by at most 1."""
@@ -211,6 +219,7 @@ def test_permute_and_flip_needs_as_much(epsilon):
         assert divergence(pair, 0) > gaussian_delta(mu * (1 - mpmath.mpf(10) ** -6), mpmath.mpf(0))
 
 
+@deep
 @given(st.integers(1, 20), st.integers(1, 20), st.sampled_from(["1/10", "1", "6"]), st.sampled_from([2, 10]))
 def test_a_sample_costs_no_more_than_the_whole_and_no_more_than_its_epsilon(size, more, epsilon, k):
     for of in (events.RandomizedResponse(epsilon=epsilon, k=k), events.Laplace(scale=1, sensitivity=epsilon)):

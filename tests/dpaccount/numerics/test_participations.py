@@ -20,6 +20,7 @@ from dpaccount.errors import InputError
 from dpaccount.numerics.closed import gaussian, toeplitz
 from dpaccount.plan.events import DpFtrl, Gaussian, Plan
 from dpaccount.plan.plan_file import read_plan
+from tests.depth import deep
 from tests.looped import looped
 
 SHAPES = st.tuples(st.integers(1, 7), st.integers(1, 4), st.integers(1, 4))
@@ -61,6 +62,7 @@ def nodes(rounds):
     ]
 
 
+@deep
 @settings(max_examples=40, deadline=None)
 @given(SHAPES)
 def test_trees(shape):
@@ -72,6 +74,7 @@ def test_trees(shape):
         assert low == high
 
 
+@deep
 @pytest.mark.parametrize(("rounds", "k", "b"), [(16, 4, 3), (21, 4, 5), (13, 3, 5)])
 def test_larger_trees(rounds, k, b):
     """No entry is negative, so equal signs are worst."""
@@ -80,6 +83,7 @@ def test_larger_trees(rounds, k, b):
     assert low <= max(sums) <= high
 
 
+@deep
 @settings(max_examples=40, deadline=None)
 @given(st.integers(1, 40), st.integers(1, 6), st.integers(1, 9), st.integers(1, 12))
 def test_the_square_root_and_its_bands(rounds, k, b, bands):
@@ -95,6 +99,7 @@ def test_the_square_root_and_its_bands(rounds, k, b, bands):
         assert low_high[1] - low_high[0] < Fraction(1, 10**40)
 
 
+@deep
 @settings(max_examples=60, deadline=None)
 @given(st.integers(1, 60), st.integers(1, 6), st.integers(1, 9))
 def test_more_rounds_and_less_apart_move_no_less(rounds, k, b):
@@ -109,6 +114,7 @@ def test_more_rounds_and_less_apart_move_no_less(rounds, k, b):
     assert low <= found[1]
 
 
+@deep
 @settings(max_examples=150, deadline=None)
 @given(SHAPES, WEIGHTS, st.integers(0, 10**6))
 def test_both_programs_bound_every_pattern_alike(shape, weights, seed):
@@ -152,7 +158,7 @@ def test_columns_that_do_not_meet_are_added_up():
     assert stretch([[1, 1, 1, -1]], 12, 2, 2) == 2 * 4 + 2 * 1  # 1 - 1 cancels but for a prefix
 
 
-@pytest.mark.slow
+@deep
 def test_long_factors_cost_little_time():
     """2,048 coefficients and every count of participations: some seconds at most, by the checker's budget."""
     rng = np.random.default_rng(1)
@@ -254,6 +260,7 @@ def test_passes_in_a_fixed_order():
     assert "at most 4 of 10 steps, each at least 3 steps after" in run.statement("1e-5")
 
 
+@deep
 @pytest.mark.parametrize("mechanism", training.MECHANISMS)
 def test_the_noise_of_a_target_is_the_least(mechanism):
     run = FtrlTraining(1000, 100, 4, 30, mechanism, bands=5 if mechanism == "banded-toeplitz" else 1)

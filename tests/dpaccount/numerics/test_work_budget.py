@@ -23,6 +23,7 @@ from dpaccount.numerics.work_budget import OutOfReach
 from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan
+from tests.depth import deep
 
 
 def test_limits_nest():
@@ -140,6 +141,7 @@ def test_a_thread_counts_its_own_work():
     assert (work.steps_done() - before, seen) == (5, [100])
 
 
+@deep
 def test_no_method_reads_a_clock(root):
     """Seconds are measured where they are printed as seconds, and nowhere else."""
     parts = ("numerics", "pairs", "accounting")
@@ -169,7 +171,7 @@ KEPT_PARTS = [
 ]
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("event", KEPT_PARTS, ids=lambda event: event.name)
 def test_a_question_takes_as_many_steps_when_it_is_asked_again(event):
     plan, asked = Plan("add-remove", (event,)), []
@@ -214,13 +216,13 @@ def alone(events, speed=1):
     return {key: value for key, value in json.loads(done.stdout).items() if key != "seconds"}
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("events", PLANS, ids=["powers", "samples", "ranges"])
 def test_a_machine_ten_times_slower_prints_the_same_digits(events):
     assert alone(events, 1) == alone(events, 10) == alone(events, 1000)
 
 
-@pytest.mark.slow
+@deep
 def test_no_digit_depends_on_earlier_questions():
     """In any order, and asked again, the digits are those of a process that is asked one."""
     expected = [alone(events)["epsilon"] for events in PLANS]

@@ -20,6 +20,7 @@ from dpaccount.numerics.intervals import precision
 from dpaccount.pairs.allocated import AllocatedGaussian, AllocatedMean, AllocatedResponse, AllocatedScores
 from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan.plan_file import read_plan
+from tests.depth import deep
 from tests.looped import looped
 
 EXAMPLE = Plan("add-remove", RandomAllocation(steps=234, of=Gaussian(sigma="1.1"), count=60))
@@ -48,9 +49,10 @@ def by_quadrature(steps, mu, epsilon):
     return mass @ call(mu, there) / steps, math.exp(epsilon) * (mass @ put) / steps
 
 
+@deep
 @pytest.mark.parametrize(
     ("steps", "mu2", "at"),
-    [pytest.param(2, Fraction(1), "1", marks=pytest.mark.slow), (3, Fraction(1, 4), "0.25")],
+    [pytest.param(2, Fraction(1), "1", marks=deep), (3, Fraction(1, 4), "0.25")],
 )
 def test_one_epoch_beside_quadrature(steps, mu2, at):
     truth = max(by_quadrature(steps, math.sqrt(mu2), float(at)))
@@ -64,6 +66,7 @@ def powers(law, low, high, turn):
     return MeanPowers(law, low, high, turn, 100)
 
 
+@deep
 @pytest.mark.parametrize("turn", [0.0, 6.0, 60.0])
 def test_the_powers_of_one_log_normal_are_known(turn):
     """E Y^a = e^{a(a−1)μ²/2}, at real powers, complex ones, and along a ray near the imaginary axis."""
@@ -78,6 +81,7 @@ def test_the_powers_of_one_log_normal_are_known(turn):
                 )
 
 
+@deep
 def test_whole_powers_of_a_mean():
     """E S, E S² and E S³ by the moments of the terms, which add up."""
     for steps, mu2 in ((2, Fraction(1)), (234, Fraction(100, 121)), (10**6, Fraction(4))):
@@ -124,7 +128,7 @@ def test_each_error_term_is_needed(part, monkeypatch):
     assert not value().contains(exact)
 
 
-@pytest.mark.slow
+@deep
 def test_sixty_epochs_of_a_usual_run():
     """Both directions against a discrete convolution in doubles; the answer is narrow."""
     epsilon = Accountant(EXAMPLE).epsilon("1e-5")
@@ -184,6 +188,7 @@ def subset_deltas(steps, times, epsilon, at):
     return max(removed, added)
 
 
+@deep
 def test_several_times_beside_all_subsets(monkeypatch):
     """Exact where outcomes are listed; beyond, blocks of ⌊t/k⌋ and ⌈t/k⌉ steps, one of each, bound them."""
     for steps, times, at in ((4, 2, "5/4"), (5, 2, "2"), (5, 3, "3"), (6, 2, "3/2"), (3, 3, "3/2")):
@@ -220,7 +225,7 @@ def test_sums_of_scores_lie_closely_below_two_of_three_steps(at):
     assert float(more.curve(60)(Fraction(at)).mid()) > truth[0]
 
 
-@pytest.mark.nightly
+@deep
 def test_noise_several_times_has_a_lower_end():
     """It is at most the true δ, which the bound by blocks exceeds; beside a mere upper bound there is none."""
     truth = max(two_of_three(0.8, 0.5))
@@ -261,7 +266,7 @@ def test_the_ends_of_the_family_are_plain_noise():
         assert Accountant(Plan("add-remove", event)).epsilon("1e-6") == plain.epsilon("1e-6")
 
 
-@pytest.mark.slow
+@deep
 def test_more_steps_cost_less_and_more_epochs_more():
     costs = [
         Accountant(Plan("add-remove", RandomAllocation(steps=t, of=Gaussian(sigma=1), count=n))).epsilon(
@@ -273,7 +278,7 @@ def test_more_steps_cost_less_and_more_epochs_more():
     assert costs[1].upper < costs[2].lower
 
 
-@pytest.mark.slow
+@deep
 def test_beside_other_events():
     """Another release is added, in the transform: never less than either, never more than their sum."""
     allocated, other = RandomAllocation(steps=50, of=Gaussian(sigma=1), count=20), Laplace(scale=4)
@@ -319,6 +324,7 @@ def ends(sigma, steps, count, delta):
         yield Accountant(Plan("add-remove", events)).epsilon(delta)
 
 
+@deep
 def test_an_epoch_lies_between_a_poisson_sample_of_one_step_and_a_sure_one():
     """Little noise and a tiny δ, where no method knows the epochs themselves."""
     cases = [("0.05", 1000, 1, "1e-6"), ("0.02", 40, 1, "1e-9")]
@@ -327,13 +333,14 @@ def test_an_epoch_lies_between_a_poisson_sample_of_one_step_and_a_sure_one():
         assert 0 < sampled.lower <= epoch.lower <= epoch.upper <= plain.upper, case
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("case", [("0.5", 3, 1, "1e-9"), ("2", 10, 5, "1e-4"), ("1.1", 234, 60, "1e-5")])
 def test_known_epochs_lie_there_too(case):
     epoch, plain, sampled = ends(*case)
     assert sampled.upper < epoch.lower <= epoch.upper < plain.lower
 
 
+@deep
 @pytest.mark.parametrize("added", [False, True])
 def test_simpler_pairs_are_around_quadrature_in_both_directions(added):
     for steps, mu2, at in ((2, Fraction(1), 0.3), (3, Fraction(1, 4), 0.1), (2, Fraction(4), 1.0)):
@@ -343,6 +350,7 @@ def test_simpler_pairs_are_around_quadrature_in_both_directions(added):
         assert less < truth < more
 
 
+@deep
 def test_simpler_pairs_that_are_none_are_seen(monkeypatch):
     """A sample at twice the rate costs more than an epoch."""
 
@@ -356,7 +364,7 @@ def test_simpler_pairs_that_are_none_are_seen(monkeypatch):
         next(ends("0.05", 1000, 1, "1e-6"))
 
 
-@pytest.mark.slow
+@deep
 def test_the_curve_of_a_pair_has_both_sides():
     """δ(t) = 1 − e^t + e^t δ_rev(−t) is how the curve is continued; its value at 0 is one number."""
     pair = AllocatedGaussian(3, Fraction(1))
@@ -364,6 +372,7 @@ def test_the_curve_of_a_pair_has_both_sides():
         assert pair.curve(40)(Fraction(0)).overlaps(pair.reversed().curve(40)(Fraction(0)))
 
 
+@deep
 def test_a_replaced_unit_moved_both_ways_is_worst_and_a_group_of_two_covers_it():
     """Of any movements up to μ in two steps, by the trapezoid rule (docs/numerics.md, Random allocation)."""
     z, mu, rng = np.linspace(-8, 8, 401), 0.8, np.random.default_rng(5)
@@ -386,6 +395,7 @@ def test_a_replaced_unit_moved_both_ways_is_worst_and_a_group_of_two_covers_it()
 # ---- many steps: weights on places
 
 
+@deep(quick_every=3)
 @pytest.mark.parametrize("steps", [2, 3, 11])
 def test_weights_lie_closely_above_every_outcome_enumerated(steps):
     """Both directions, at points from far below the mean to beyond every outcome (e^ε a fraction here)."""
@@ -411,7 +421,7 @@ def by_fourier(steps, mu, low, spacing, size):
     return s, np.roll(found, -(first % size))
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize(("steps", "sigma"), [(1024, 1.0), (10**5, 2.0), (10**6, 1.0)])
 def test_weights_lie_closely_above_a_transform_in_doubles(steps, sigma):
     """The truth is about this, and the bound at most one part in 100 above it (relative error of doubles)."""
@@ -428,6 +438,7 @@ def test_weights_lie_closely_above_a_transform_in_doubles(steps, sigma):
             assert truth * 0.995 - 1e-12 < found < truth * 1.01
 
 
+@deep
 def test_weights_lie_above_simulated_means():
     """5·10^6 log-normals (a false alarm in 10^6 runs: 5 standard errors)."""
     rng, steps = np.random.default_rng(7), 500
@@ -453,7 +464,7 @@ def poisson(steps, delta="1e-6", count=1, **event):
     return Accountant(Plan("add-remove", sampled)).epsilon(delta)
 
 
-@pytest.mark.slow
+@deep
 def test_a_million_steps_cost_at_most_what_poisson_samples_do():
     """Before, all amplification was lost beyond some thousands of steps: 4.89 here."""
     assert cost(10**6, sigma=1).upper < Fraction(105, 100) * poisson(10**6, sigma=1).upper
@@ -462,7 +473,7 @@ def test_a_million_steps_cost_at_most_what_poisson_samples_do():
 MANY = 8000  #: steps: fewer are known closely, and may cost more than Poisson samples
 
 
-@pytest.mark.nightly
+@deep
 @pytest.mark.parametrize(
     "event", [{"sigma": 1}, {"sigma": "0.8", "count": 3}, {"sigma": 3}, {"sigma": "0.3"}, {"epsilon": 2}]
 )
@@ -478,6 +489,7 @@ def test_the_upper_end_never_rises_with_steps_and_stays_near_poisson(event):
         before = upper
 
 
+@deep
 @looped(
     ("steps", "sigma", "at"), [(2, 10**162, "0.5"), (4, 10**9, "0.5"), (10**30, 1, "1"), (6, "1e-160", "1")]
 )

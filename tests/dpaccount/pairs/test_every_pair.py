@@ -35,6 +35,7 @@ from dpaccount.pairs.replaced import ReplacedLaplace
 from dpaccount.pairs.table import LossTable, TablePair
 from dpaccount.pairs.upper import RangeBound, ZcdpBound
 from dpaccount.pairs.without_replacement import WithoutReplacement
+from tests.depth import deep
 
 HALF, ONE = Fraction(1, 2), Fraction(1)
 TABLE = TablePair(
@@ -354,11 +355,11 @@ def losses_hold(pair, curve):
 
 def marked(name):
     """Mark what takes seconds: the curve of this class is an inversion at every point."""
-    marks = {"AllocatedGaussian-1": [pytest.mark.slow]}.get(name, [pytest.mark.nightly])
+    marks = {"AllocatedGaussian-1": [deep]}.get(name, [deep])
     return marks if "AllocatedGaussian" in name else []
 
 
-@pytest.mark.slow(one_in=4)
+@deep
 @pytest.mark.parametrize(
     ("name", "pair"), [pytest.param(name, pair, marks=marked(name), id=name) for name, pair in INSTANCES]
 )
@@ -366,6 +367,7 @@ def test_all_that_a_pair_states_is_one_pair(name, pair):
     check(pair)
 
 
+@deep
 def test_closed_forms_hold_of_samples_of_samples():
     """Adding a unit turns the inner sample round as well: its peak is another one."""
     sample = SampledPair(Fraction(1, 10), Composition.of(ResponsePair(Fraction(2)), 2))
@@ -383,6 +385,7 @@ def test_every_class_has_its_place_in_the_order():
     assert len(found_classes(LossPair)) >= 17
 
 
+@deep
 def test_hardly_anybody_asks_for_the_kind_of_a_pair(root):
     """What depends on the kind of a pair is a method of its class: a question elsewhere can forget a class."""
     names = {kind.__name__ for kind in (LossPair, *everything_below(LossPair))}
@@ -478,6 +481,7 @@ PLANTED = [
 ]
 
 
+@deep
 @pytest.mark.parametrize("pair", PLANTED, ids=lambda pair: type(pair).__name__)
 def test_a_class_that_is_wrong_in_one_statement_is_caught(pair):
     with pytest.raises(AssertionError):

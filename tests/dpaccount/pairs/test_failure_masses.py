@@ -19,6 +19,7 @@ from dpaccount.documents import parse_json
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan, Relation
 from dpaccount.plan.plan_file import read_plan
+from tests.depth import deep
 from tests.dpaccount.checker import enumeration
 
 from .test_stand_ins import ROUNDING, enumerated, exact, product, stand_ins
@@ -150,7 +151,7 @@ SLIGHT = ev.Sequence(of=(ev.Approximate(epsilon="0.1", delta="1e-4"), ev.Exponen
     ("of", "delta", "least"),
     [
         (ev.Approximate(epsilon=1, delta="1e-4"), "1/1000", "0.6921"),
-        pytest.param(SLIGHT, "0.00101", "0.58", marks=pytest.mark.slow),
+        pytest.param(SLIGHT, "0.00101", "0.58", marks=deep),
     ],
 )
 def test_a_finite_loss_of_an_added_unit_is_kept(of, delta, least):
@@ -162,11 +163,11 @@ def test_a_finite_loss_of_an_added_unit_is_kept(of, delta, least):
 
 INSIDE = [
     *(*KNOWN, ev.Approximate(epsilon="0.7", delta="1e-3")),
-    *(pytest.param(event, marks=pytest.mark.slow(one_in=4)) for event in BOUNDED),
+    *(pytest.param(event, marks=deep) for event in BOUNDED),
 ]
 
 
-@pytest.mark.slow(one_in=4)
+@deep
 @pytest.mark.parametrize("event", INSIDE, ids=lambda event: event.name)
 def test_every_kind_inside_a_sample_next_to_a_lost_pair(event):
     """Alone and after a failure."""
@@ -272,8 +273,8 @@ def test_what_surely_shows_everything_has_no_finite_loss(of):
     "seeds",
     [
         range(8),
-        pytest.param(range(8, 13), marks=pytest.mark.slow),
-        pytest.param(range(13, 120), marks=pytest.mark.nightly),
+        pytest.param(range(8, 13), marks=deep),
+        pytest.param(range(13, 120), marks=deep),
     ],
 )
 def test_ends_at_the_masses_of_random_plans_with_sure_parts(seeds):
@@ -284,19 +285,20 @@ def test_ends_at_the_masses_of_random_plans_with_sure_parts(seeds):
     assert asked > 2 * len(seeds)
 
 
+@deep
 def test_masses_of_small_plans():
     plans = [plan_at(seed, KNOWN) for seed in range(60)]
     quick = [plan for plan in plans if plan.relation is Relation.ADD_REMOVE]
     assert sum(map(judged, quick)) > 200
 
 
-@pytest.mark.nightly
+@deep
 def test_masses_of_plans_with_upper_bounds():
     for seed in range(100, 115):
         judged(plan_at(seed))
 
 
-@pytest.mark.nightly
+@deep
 def test_five_thousand_questions():
     asked, seed = 0, 1000
     while asked < 5000:

@@ -25,6 +25,7 @@ from dpaccount.pairs.of_events import composition_of
 from dpaccount.pairs.table import TablePair
 from dpaccount.plan.events import DominatingPair, Gaussian, Plan, PoissonSubsampled, Pure, Sequence
 from dpaccount.plan.plan_file import read_plan
+from tests.depth import deep
 from tests.dpaccount.pairs.test_hostile_plans import table
 from tests.looped import looped
 
@@ -62,6 +63,7 @@ def _above(p, q, x):
     return sum((max(a - x * b, 0) for a, b in zip(p, q, strict=True)), Fraction(0))
 
 
+@deep
 @settings(max_examples=60, deadline=None)
 @given(pairs(), pairs(3), st.integers(1, 2), st.sampled_from([0.0, 0.25, 1.0, 2.0]))
 def test_compositions_cost_what_is_enumerated(first, second, count, at):
@@ -73,7 +75,7 @@ def test_compositions_cost_what_is_enumerated(first, second, count, at):
     assert delta.upper - delta.lower <= Fraction(1, 10**6)
 
 
-@pytest.mark.slow
+@deep
 @settings(max_examples=30, deadline=None)
 @given(pairs(5), st.integers(1, 4), st.sampled_from(["1/1000", "1/50", "1/5"]))
 def test_copies_on_a_contour_cost_what_is_enumerated(pair, count, delta):
@@ -93,6 +95,7 @@ def test_copies_on_a_contour_cost_what_is_enumerated(pair, count, delta):
             assert _above(p, q, x * (1 + NEAR)) <= ends.upper
 
 
+@deep
 @settings(max_examples=80, deadline=None)
 @given(pairs(), pairs(3), st.integers(1, 3), st.sampled_from([0.0, 0.25, 1.0, 2.0]))
 def test_one_large_loss_is_a_lower_bound(first, second, count, at):
@@ -107,7 +110,7 @@ def test_one_large_loss_is_a_lower_bound(first, second, count, at):
         assert one_large_loss(way, Fraction(at)) <= _above(a, b, x)
 
 
-@pytest.mark.slow
+@deep
 def test_rare_samples_have_two_ends():
     """δ of a few is nearly that of each, added up; of one release the bound is the cost itself."""
     alone = composition_of([(DominatingPair(p=["3/4", "1/4"], q=["1/4", "3/4"]), 1)])
@@ -118,6 +121,7 @@ def test_rare_samples_have_two_ends():
     assert five.upper - five.lower <= five.upper / 10**4
 
 
+@deep
 def test_many_copies_of_many_outcomes_are_narrow():
     """With those that fail; what smoothing alone would prove is wider, and ε falls as δ rises."""
     for lost in (0, 1):
@@ -130,6 +134,7 @@ def test_many_copies_of_many_outcomes_are_narrow():
         assert there.lower <= Fraction(9, 10) <= there.upper + GAP
 
 
+@deep
 @settings(max_examples=40, deadline=None)
 @given(pairs(), st.sampled_from(["1e-6", "1/100", "1/5"]))
 def test_epsilon_and_delta_agree(pair, delta):
@@ -172,7 +177,7 @@ def test_the_pair_of_pure_privacy_is_pure_privacy():
         assert float(mine.upper) == pytest.approx(float(pure.upper), rel=1e-12)
 
 
-@pytest.mark.slow
+@deep
 def test_many_outcomes_are_summed():
     """A Gaussian rounded to 800 cells: below the Gaussian itself, and near it."""
     edges = np.linspace(-8, 9, 801)
@@ -189,7 +194,7 @@ def test_many_outcomes_are_summed():
 
 
 @pytest.mark.parametrize(("p_alone", "q_alone"), [(0, 0), (2, 0), (0, 1), (1, 3)])
-@pytest.mark.slow
+@deep
 def test_many_outcomes_that_fail_in_one_direction(p_alone, q_alone):
     """300 losses, summed on a contour, against all 90,000 outcomes of two releases, in each direction."""
     rng = np.random.default_rng(3)
@@ -215,6 +220,7 @@ def test_many_outcomes_that_fail_in_one_direction(p_alone, q_alone):
             assert ends[1] - ends[0] < ends[1] / 10**3
 
 
+@deep
 def test_a_sample_that_fails_when_a_unit_is_added():
     """Two ends of one inversion: the law of the removed unit fails, that of the added one has lost mass."""
     inner = ((ResponseTransform(Fraction(1), 2), 1),)

@@ -20,6 +20,7 @@ from dpaccount.pairs.laplace import LaplacePair
 from dpaccount.pairs.replaced import ReplacedGeometric, ReplacedLaplace
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan, Relation
+from tests.depth import deep
 from tests.looped import looped
 
 NEAR = Fraction(1, 10**6)
@@ -86,7 +87,7 @@ GIVEN_UP = {
 }
 
 
-@pytest.mark.slow(one_in=4)
+@deep
 @pytest.mark.parametrize("name", GIVEN_UP)
 def test_where_one_method_gives_up_another_one_answers(name):
     plan, delta, width = GIVEN_UP[name]
@@ -98,7 +99,7 @@ def test_where_one_method_gives_up_another_one_answers(name):
 FAILING = ev.Sequence(of=(ev.Approximate(epsilon=1, delta="3e-6"), ev.Laplace(scale=1)))
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize(("delta", "infinite"), [("8e-7", True), ("1e-3", False)])
 def test_a_chain_ends_at_an_answer_that_is_plainly_infinite(delta, infinite):
     """Three units fail three times as often, on samples of a tenth: at 9e-7."""
@@ -108,7 +109,7 @@ def test_a_chain_ends_at_an_answer_that_is_plainly_infinite(delta, infinite):
     assert (worst.bounds.upper == float("inf")) is infinite
 
 
-@pytest.mark.slow
+@deep
 def test_a_chain_of_samples_is_bounded_in_time():
     for k in (2, 50):
         epsilon = Accountant(Plan(ADDED, poisson(ev.Laplace(scale=1), "0.1", 10)), k).epsilon("1e-6")
@@ -136,6 +137,7 @@ def test_geometric_noise_by_its_tails_and_by_its_losses(scale, moved):
                 assert float(own.delta(t).mid()) == pytest.approx(truth, abs=1e-12), (own, t)
 
 
+@deep
 def test_discrete_gaussian_noise_by_its_tails():
     from dpaccount.numerics.intervals import precision
     from dpaccount.numerics.lattice import exact_grids
@@ -222,7 +224,7 @@ def hostile(seed):
             return Plan(relation, tuple(events)), rng.choice(["1e-2", "1e-5", "1e-9"])
 
 
-@pytest.mark.nightly
+@deep
 def test_two_hundred_hostile_plans():
     """Of two-sided answers 95 % are at most 1e-6 wide (of max(1, ε)); none takes more than ten seconds."""
     widths, slow = [], []
@@ -243,7 +245,7 @@ GAUSSIAN, PURE = ev.Gaussian(sigma=1), ev.Pure(epsilon=1)
 SAMPLED = (GAUSSIAN, wide_noise(2), ev.Laplace(scale=1), ev.Sequence(of=(GAUSSIAN, PURE)))
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("group", [1, 2])
 @pytest.mark.parametrize("rate", OUT_OF_FLOATS, ids=("tiny", "near one", "nearer"))
 def test_rates_that_floats_do_not_hold_are_answered(rate, group):
@@ -267,7 +269,7 @@ def test_magnitudes_that_methods_do_not_reach_are_answered():
     assert Accountant(Plan(ADDED, sure)).delta(0).upper < Fraction(2, 10**94)
 
 
-@pytest.mark.slow
+@deep
 def test_no_magnitude_ends_the_process():
     """A number that a library cannot write would abort the process, and no exception could be caught."""
     code = """

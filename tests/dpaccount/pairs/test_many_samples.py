@@ -17,6 +17,7 @@ from dpaccount.numerics.fourier.sampled_laplace import SampledLaplaceTransform
 from dpaccount.numerics.intervals import precision
 from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan.events import DiscreteLaplace, Gaussian, Laplace, Plan, PoissonSubsampled
+from tests.depth import deep
 from tests.looped import looped
 
 RATES = ("0.001", "0.01", "0.2", "0.9")
@@ -69,7 +70,7 @@ def test_joint_estimates_of_laplace_noise_are_the_sums_of_single_ones(seed):
         assert estimate(s) == pytest.approx(single, rel=1e-9, abs=1e-7)
 
 
-@pytest.mark.slow(one_in=2)
+@deep
 @pytest.mark.parametrize("delta", ["1e-3", "1e-9"])
 @pytest.mark.parametrize("kind", [Laplace, Gaussian])
 def test_different_samples_by_two_methods(kind, delta):
@@ -94,7 +95,7 @@ def steps(count):
     return [PoissonSubsampled(rate="0.01", of=Gaussian(sigma=sigma)) for sigma in sigmas]
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("size", [140, 1000])
 def test_samples_at_different_rates_are_enclosed_as_closely(size):
     """Between two dozen sorts they were 3 to 8 % wide, which still are around them."""
@@ -115,7 +116,7 @@ def test_samples_at_different_rates_are_enclosed_as_closely(size):
     assert less.lower < found.lower < found.upper < more.upper
 
 
-@pytest.mark.slow
+@deep
 def test_many_samples_are_enclosed_as_closely_as_few():
     """Beyond 133 there were only the ends of two dozen simpler pairs, some per cent apart."""
     plan = Plan("add-remove", steps(140))

@@ -21,6 +21,7 @@ from dpaccount.pairs.discrete import DiscreteGaussianPair, GeometricPair, Respon
 from dpaccount.pairs.laplace import LaplacePair
 from dpaccount.pairs.poisson import SampledPair
 from dpaccount.plan.events import DiscreteGaussian, Gaussian, Laplace, Plan, PoissonSubsampled, Pure, Sequence
+from tests.depth import deep
 from tests.dpaccount.pairs.error_terms import assert_both_matter
 from tests.looped import looped
 
@@ -70,6 +71,7 @@ def by_quadrature(factor, power):
     return integral
 
 
+@deep
 @pytest.mark.parametrize("name", CASES)
 def test_the_transform_is_that_of_the_mixture(name):
     factor = transform(name)
@@ -87,6 +89,7 @@ def test_the_transform_is_that_of_the_mixture(name):
         assert abs(factor.log_m(2.0, 5) - float(5 * factor.value(arb(2)).log())) < 1e-6
 
 
+@deep
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("added", [False, True])
 def test_the_decay_bounds_the_transform(name, added):
@@ -99,7 +102,7 @@ def test_the_decay_bounds_the_transform(name, added):
         assert decay.far(arb(10) ** 9) < arb("0.2")
 
 
-@pytest.mark.slow
+@deep
 def test_parts_bound_the_transform_by_themselves():
     """Without the table of nodes: (1 − p_b) + V_b/t for every cut."""
     for name in CASES:
@@ -116,7 +119,7 @@ def test_both_error_terms_of_the_line_matter(monkeypatch):
     assert_both_matter(transform("laplace").tilted(arb(4)), monkeypatch)
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("name", ["laplace", "both"])
 @pytest.mark.parametrize("added", [False, True])
 def test_a_lattice_encloses_what_inversion_encloses(name, added, monkeypatch):
@@ -139,7 +142,7 @@ def mixed(count, rate="0.1", sigma=2, scale=4):
     return PoissonSubsampled(rate=rate, of=inside, count=count)
 
 
-@pytest.mark.slow
+@deep
 def test_mixed_samples_are_narrow_and_cost_more_with_more():
     def cost(*events):
         epsilon = Accountant(Plan("add-remove", events)).epsilon("1e-6")
@@ -170,7 +173,7 @@ def test_losses_too_many_for_a_sum_are_left_to_lattices():
 # ------------------------------------------------------------------ what lattices are left with
 
 
-@pytest.mark.slow(one_in=2)
+@deep
 @pytest.mark.parametrize(
     ("rate", "noise", "known"),  # ε of 100 such releases by Fourier inversion of a quadrature, to 1e-6
     [
@@ -186,7 +189,7 @@ def test_subsampled_or_discrete_noise_beside_other_noise_is_left_to_lattices(rat
     assert found.lower < known < found.upper < 1.002 * known
 
 
-@pytest.mark.slow
+@deep
 def test_what_stands_for_a_large_family_costs_no_less_than_it():
     """Their bounded losses differ, so that μ² alone does not order these transforms."""
     parts = tuple(
@@ -213,7 +216,7 @@ def test_many_factors_are_multiplied_without_widening():
         assert abs(found[1] - 2 * acb(0, 1001).exp()) < arb(2) ** -70
 
 
-@pytest.mark.slow(one_in=2)
+@deep
 @pytest.mark.parametrize(
     ("kind", "above"), [("gaussian", Fraction(1, 10**17)), ("laplace", Fraction(1, 10**300))]
 )

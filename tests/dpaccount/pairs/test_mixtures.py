@@ -19,6 +19,7 @@ from dpaccount.numerics.intervals import precision
 from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan.events import GaussianMixture, Laplace, Sequence
 from dpaccount.plan.foreign import TREE, dp_event_tree
+from tests.depth import deep
 from tests.looped import looped
 
 THEIRS = GaussianMixture(sigma=1, moves=[0, 1, 2], weights=[0.2, 0.6, 0.2])
@@ -84,7 +85,7 @@ def summed(event, count, epsilon, *, added, step=2e-4):
     return float((whole * -np.expm1(np.minimum(epsilon - losses, 0))).sum())
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize(("event", "count"), [(THEIRS, 4), (APART, 3)])
 def test_compositions_by_convolution(event, count):
     found = Accountant(event * count).delta(2)
@@ -94,7 +95,7 @@ def test_compositions_by_convolution(event, count):
     assert found.upper - found.lower <= 1e-4 * found.upper
 
 
-@pytest.mark.slow
+@deep
 def test_two_examples_of_a_unit_are_such_a_mixture():
     one = PoissonExamples(rate="0.1", examples=2, of=Gaussian(sigma=2), count=20)
     other = GaussianMixture(sigma=2, moves=[0, 1, 2], weights=["0.81", "0.18", "0.01"], count=20)
@@ -148,7 +149,7 @@ def test_it_costs_more_with_farther_moves_and_less_noise():
     assert delta(moves=(2, 0, 1), weights=("0.2", "0.2", "0.6")) == delta()
 
 
-@pytest.mark.slow
+@deep
 def test_a_part_costs_less_than_the_whole():
     part, whole = Accountant(THEIRS * 2), Accountant([THEIRS * 2, Laplace(scale=5)])
     assert part.epsilon("1e-6").lower <= whole.epsilon("1e-6").upper

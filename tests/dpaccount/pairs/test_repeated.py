@@ -16,6 +16,7 @@ import dpaccount as dp
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.errors import InputError
 from dpaccount.plan.events import DominatingPair, Repeated
+from tests.depth import deep
 from tests.looped import looped
 
 F = Fraction
@@ -238,6 +239,7 @@ def test_numbers_out_of_range_are_refused(law):
         Repeated(of=dp.Pure(epsilon=1), **law)
 
 
+@deep
 def test_a_tuned_run_counts_the_choice_and_says_so():
     run = dp.sgd(6000, 60, steps=20, sigma=2, tried=20)
     once = dp.sgd(6000, 60, steps=20, sigma=2)

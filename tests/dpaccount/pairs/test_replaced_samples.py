@@ -21,6 +21,7 @@ from dpaccount.numerics.lattice import composing
 from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan, PoissonReplaced, PoissonSubsampled
+from tests.depth import deep
 from tests.looped import looped
 
 NOISES = {
@@ -52,6 +53,7 @@ def density(x, sigma=1.0):
     return np.exp(-(x**2) / (2 * sigma**2)) / (sigma * math.sqrt(2 * math.pi))
 
 
+@deep
 @settings(max_examples=25, deadline=None)
 @given(
     rate=st.sampled_from([0.02, 0.1, 0.5, 0.9]),
@@ -71,6 +73,7 @@ def test_no_two_rows_in_the_plane_cost_more(rate, first, second, epsilon):
     assert hockey_stick(p, q, epsilon) <= float(most) + 1e-4
 
 
+@deep
 @pytest.mark.parametrize("moves", list(itertools.product((-1.0, -0.4, 0.0, 0.7, 1.0), repeat=2)))
 def test_no_two_rows_on_the_line_cost_more(moves):
     step = X[1] - X[0]
@@ -85,6 +88,7 @@ def test_no_two_rows_on_the_line_cost_more(moves):
                 assert delta >= float(most) - 1e-5, "the worst rows attain it"
 
 
+@deep
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 10**6), st.sampled_from([0.1, 0.5, 0.95]))
 def test_no_mechanism_that_is_private_to_the_sample_costs_more(seed, rate):
@@ -117,6 +121,7 @@ def _within(rng, gone, epsilon):
 THEIRS = [("1/10", 1, 1, 1.789154561, 1e-7), ("256/60000", "1.1", 14063, 4.22153, 1e-4)]
 
 
+@deep
 @pytest.mark.parametrize(("rate", "sigma", "count", "theirs", "slack"), THEIRS)
 def test_beside_dp_accounting(rate, sigma, count, theirs, slack):
     ours = cost(PoissonReplaced(rate=rate, of=ev.Gaussian(sigma=sigma), count=count), delta="1e-5")
@@ -124,6 +129,7 @@ def test_beside_dp_accounting(rate, sigma, count, theirs, slack):
     assert ours.upper <= theirs <= float(ours.upper) + slack, "theirs rounds up"
 
 
+@deep
 @pytest.mark.parametrize("name", NOISES)
 @pytest.mark.parametrize("count", [1, 3])
 def test_methods_intersect(name, count):
@@ -136,7 +142,7 @@ def test_methods_intersect(name, count):
     assert ends.lower <= high
 
 
-@pytest.mark.slow
+@deep
 def test_an_inversion_and_the_curve_of_one_step_intersect():
     for rate, mu2 in (
         (Fraction(1, 10), Fraction(1)),
@@ -154,6 +160,7 @@ def test_an_inversion_and_the_curve_of_one_step_intersect():
         assert high >= alone.lower
 
 
+@deep
 @settings(max_examples=12, deadline=None)
 @given(
     rate=st.sampled_from([0.001, 0.1, 0.5, 0.95]),
@@ -174,6 +181,7 @@ def test_the_transform_is_the_integral(rate, mu, c):
         assert abs(complex(node) - truth) <= 1e-9 * abs(nodes[0])
 
 
+@deep
 @pytest.mark.parametrize(
     ("rate", "mu2", "c"), [("1/10", 1, 5), ("256/60000", "100/121", 12), ("1/2", 9, 2), ("9/10", 4, 1)]
 )
@@ -216,7 +224,7 @@ def laws():
 
 
 @pytest.mark.parametrize("name", NOISES)
-@pytest.mark.slow
+@deep
 def test_many_releases_beside_a_convolution(name):
     mass, loss = next((mass, loss) for kind, mass, loss in laws() if kind == name)
     for count, at in ((10, "0.5"), (50, "2")):
@@ -236,7 +244,7 @@ def test_many_releases_beside_a_convolution(name):
     rate=st.fractions(Fraction(1, 50), Fraction(9, 10), max_denominator=50),
     count=st.integers(1, 3),
 )
-@pytest.mark.slow
+@deep
 def test_more_of_anything_costs_no_less(name, rate, count):
     """In q, in noise and in steps; and against a row that is only removed or added, at the same rate."""
     here = cost(PoissonReplaced(rate=rate, of=NOISES[name], count=count), delta="1e-4", gap="1e-2")
@@ -273,6 +281,7 @@ def test_the_largest_loss_is_the_pure_one(name):
 # ------------------------------------------------------------------ attacks
 
 
+@deep
 def test_an_attack_on_a_run_shows_no_more_and_would_catch_a_row_counted_once():
     """100,000 runs of 20 steps; the best test of the sum of losses, its δ less five deviations."""
     rate, sigma, steps, runs, at = 0.2, 1.0, 20, 100_000, 3.0
@@ -328,7 +337,7 @@ def test_several_gaussians_on_one_sample_are_one():
 # ------------------------------------------------------------------ training
 
 
-@pytest.mark.slow
+@deep
 def test_a_run_under_replace_one():
     run = Training(60000, 256, "1.1", 14063, relation="replace-one")
     assert run.epsilon("1e-5") == cost(run.plan().events, delta="1e-5")

@@ -30,6 +30,7 @@ from dpaccount.pairs.of_events import group_compositions
 from dpaccount.pairs.poisson import SampledGroup
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan, Relation
+from tests.depth import deep
 
 X = np.linspace(-40, 40, 80001)
 STEP = X[1] - X[0]
@@ -53,6 +54,7 @@ def hockey_stick(p, q, t):
     return float(np.maximum(p - math.exp(t) * q, 0).sum() * STEP)
 
 
+@deep
 @settings(max_examples=60, deadline=None)
 @given(RATES, st.sampled_from([0.1, 0.5, 1.5]), st.integers(0, 4), st.integers(0, 4), st.floats(-4, 4))
 def test_the_curve_by_quadrature(rate, mu, there, gone, t):
@@ -70,6 +72,7 @@ def test_the_curve_by_quadrature(rate, mu, there, gone, t):
     assert float(delta.mid()) == pytest.approx(mirrored, abs=1e-9)
 
 
+@deep
 @settings(max_examples=25, deadline=None)
 @given(
     RATES,
@@ -98,6 +101,7 @@ def test_no_vectors_of_a_group_cost_more(rate, rows, t):
     assert max(np.maximum(a - math.exp(t) * b, 0).sum() for a, b in (laws, laws[::-1])) <= most + 1e-4
 
 
+@deep
 @settings(max_examples=30, deadline=None)
 @given(
     RATES, st.sampled_from([0.3, 1.0]), st.integers(0, 3), st.integers(0, 3), st.sampled_from([0.2, 1.0, 3.0])
@@ -136,6 +140,7 @@ def test_the_ends_are_known_pairs():
     assert whole.mu2 == (Fraction(1, 4),) * 2
 
 
+@deep
 def test_a_group_costs_more_than_its_part_and_less_than_the_chain():
     costs = [cost(k).epsilon("1e-5") for k in (1, 2, 3, 4)]
     for less, more in itertools.pairwise(costs):
@@ -153,7 +158,7 @@ def test_a_twin_that_counts_one_direction_alone_is_too_cheap():
     assert abs(float(ways[0].mid()) - float(ways[1].mid())) > 1e-3
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize(("k", "count"), [(2, 2), (3, 2), (2, 3)])
 def test_several_samples_by_quadrature(k, count):
     """Two or three steps on a coarse line: all outcomes, all ways in which the group's units go and come."""
@@ -220,6 +225,7 @@ def test_examples_that_move_alike_attain_it(examples, rate, mu):
 ROUGH = "1e-2"  #: a gap that a coarse lattice reaches
 
 
+@deep
 @pytest.mark.parametrize("rate", [0, "1/5", 1])
 def test_users_at_the_ends_are_known_events(rate):
     one = ev.PoissonSubsampled(rate=rate, of=ev.Gaussian(sigma=2), count=9)
@@ -232,6 +238,7 @@ def test_users_at_the_ends_are_known_events(rate):
     assert user(1, rate, 2, 9).epsilon("1e-5", ROUGH).lower <= known.upper
 
 
+@deep
 def test_a_user_costs_no_more_than_a_group_and_two_users_no_less_than_one_of_twice_as_many():
     found, group = (each.delta("0.2", ROUGH) for each in (user(2, "1/5", 2, 2), cost(2, 2, "1/5", 2)))
     assert found.lower <= group.upper
@@ -239,6 +246,7 @@ def test_a_user_costs_no_more_than_a_group_and_two_users_no_less_than_one_of_twi
     assert user(1, "1/5", 2, 2).delta("0.2").upper < found.upper <= both.upper
 
 
+@deep
 @pytest.mark.parametrize(("mu", "at", "count"), [(0.25, "0.05", 1), (0.5, "0.2", 2)])
 def test_a_twin_of_one_example_that_is_drawn_more_often_is_too_cheap(mu, at, count):
     """As likely to be drawn as three are on average; that they may be drawn together costs more."""
@@ -275,6 +283,7 @@ def test_users_are_counted_under_add_remove_alone():
 # ------------------------------------------------------------------ the transform of units in one dataset
 
 
+@deep
 @settings(max_examples=20, deadline=None)
 @given(
     rate=st.sampled_from([0.001, 0.1, 0.5, 0.95]),
@@ -309,6 +318,7 @@ def test_the_transform_is_the_integral(rate, mu, units, c, added):
     assert factor.log_m(c, 1) == pytest.approx(float(nodes[0].real.log()), rel=1e-6, abs=1e-9)
 
 
+@deep(quick_every=3)
 @pytest.mark.parametrize("added", [False, True])
 @pytest.mark.parametrize(
     ("rate", "mu2", "units", "c"),
@@ -355,6 +365,7 @@ def test_the_odds_of_units_are_products_of_odds_of_one(rate, mu2, units):
             assert whole.rel_accuracy_bits() > 60
 
 
+@deep
 @pytest.mark.parametrize(("units", "mu2"), [(64, "1e-10"), (64, "1e-18"), (200, "1e-9")])
 def test_roots_that_are_too_near_are_given_up_in_seconds(units, mu2):
     """To isolate them takes minutes, of which no work is counted."""
@@ -375,6 +386,7 @@ def test_estimates_are_numbers_where_some_unit_is_nearly_always_drawn(units, rat
     assert logs[::50] == pytest.approx(exact_logs, rel=1e-9, abs=1e-12)
 
 
+@deep
 def test_inversion_and_lattices_agree_and_many_units_fall_back_on_lattices():
     group = SampledGroup(Fraction(1, 5), Fraction(1, 4), 3, 0)
     total = Composition.of(group, 9)

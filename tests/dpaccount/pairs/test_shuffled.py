@@ -11,6 +11,7 @@ import pytest
 from dpaccount import Accountant, Gaussian, Plan, Pure, Shuffled
 from dpaccount.errors import InputError
 from dpaccount.numerics import clones
+from tests.depth import deep
 from tests.looped import looped
 
 DELTA = Fraction(1, 10**6)
@@ -75,6 +76,7 @@ def worst(randomiser, users, *epsilons):
     return found
 
 
+@deep
 @looped("users", [1, 2, 3, 4, 5])
 def test_no_randomiser_and_no_data_cost_more(users):
     for epsilon in ("0.3", "2"):
@@ -96,6 +98,7 @@ def test_the_enumeration_sees_a_false_condition_and_too_many_clones():
     assert max(worst(each, 3, 0.3)[0] for each in extreme_randomisers(1.0)) > careless
 
 
+@deep
 @looped("users", [1, 2, 3, 7, 40, 300])
 def test_the_curve_is_that_of_the_clones(users):
     for epsilon in ("1e-3", "0.3", "1", "4"):
@@ -119,6 +122,7 @@ def test_fewer_numbers_of_clones_only_cost_more(monkeypatch):
     assert found[1][1] < found[0][1] * 1.1
 
 
+@deep
 def test_few_numbers_of_clones_will_do(monkeypatch):
     """Also at a δ where a clone less than there surely are would count."""
     deltas = [Fraction(1, 10**k) for k in (3, 6, 12, 20, 30)]
@@ -132,6 +136,7 @@ def test_few_numbers_of_clones_will_do(monkeypatch):
         assert all(a <= b <= a * (1 + Fraction(5, 10**4)) for a, b in zip(least, found, strict=True))
 
 
+@deep
 @looped("epsilon", ["0.3", "4"])
 def test_more_reports_and_smaller_epsilons_cost_less(epsilon):
     for users in ([*range(1, 9), 12], [10, 100, 10**4, 10**6, 10**9]):
@@ -150,6 +155,7 @@ def amplified(epsilon, users, delta):
     return min(epsilon, math.log1p(math.expm1(epsilon) * rate))
 
 
+@deep
 @looped("users", [1, 10, 1000, 10**5, 10**7])
 def test_neither_the_formula_nor_the_randomiser_costs_less(users):
     for epsilon, delta in itertools.product(("0", "0.1", "1", "5", "70"), (DELTA, Fraction(1, 10**12))):
@@ -170,11 +176,13 @@ PEER = [
 ]
 
 
+@deep
 @looped(("users", "epsilon", "delta", "slower", "above", "below"), PEER)
 def test_another_program_encloses_it(users, epsilon, delta, slower, above, below):
     assert below * (1 - 1e-6) <= plan(epsilon, users).epsilon(delta).upper <= above < slower
 
 
+@deep
 def test_compositions_are_close_to_the_enumerated_ones():
     there, back = pair_of(1.0, 4)
     more = Gaussian(sigma=2)
@@ -191,6 +199,7 @@ def test_compositions_are_close_to_the_enumerated_ones():
         assert alone < beside < pure
 
 
+@deep
 def test_many_rounds_of_many_reports_cost_what_one_round_of_few_does():
     """A hundred rounds of a million: nearly Gaussian, as one round of ten thousand."""
     many, one = plan("1", 10**6, count=100).epsilon(DELTA).upper, plan("1", 10**4).epsilon(DELTA).upper

@@ -10,6 +10,7 @@ import pytest
 from dpaccount import Accountant, Gaussian, Plan, RandomizedResponse, Shuffled, ShuffledResponse
 from dpaccount.errors import InputError
 from dpaccount.numerics import responses
+from tests.depth import deep
 from tests.dpaccount.pairs.test_shuffled import cost, shuffled
 from tests.looped import looped
 
@@ -79,6 +80,7 @@ def test_the_enumeration_sees_fewer_data_and_a_larger_epsilon():
     assert max(cost(*pair, 0.1) for pair in laws("1.1", 5, 2)) > found.upper
 
 
+@deep
 @looped(("users", "values"), [(2, 2), (4, 2), (3, 3)])
 def test_two_rounds_hold_for_all_data_of_each(users, values):
     """Also where the others' data differ by round, and beside Gaussian noise."""
@@ -136,6 +138,7 @@ def test_what_is_not_counted_costs_no_less(values, monkeypatch):
     assert Accountant(event("30", 60, values)).epsilon(DELTA).lower is None
 
 
+@deep
 def test_extreme_numbers_are_bounded():
     for fields in (
         {"epsilon": Fraction(1, 10**400)},

@@ -23,6 +23,7 @@ from dpaccount.pairs import composition, poisson
 from dpaccount.pairs.composition import Composition
 from dpaccount.pairs.of_events import composition_of
 from dpaccount.pairs.poisson import SampledGroup
+from tests.depth import deep
 from tests.looped import looped
 
 F = Fraction
@@ -78,7 +79,7 @@ def test_a_sample_of_more_than_one_noise_is_not_made_simpler():
     assert pair.monotone_parameters() == ()
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.parametrize("events_of", [different, laplaces])
 def test_the_few_are_around_the_many(monkeypatch, events_of):
     monkeypatch.setattr(composition, "FEW", 2)
@@ -100,8 +101,8 @@ def test_what_has_few_different_pairs_is_simple():
     assert Composition().bracketing_pairs() is None
 
 
-@pytest.mark.nightly
-@pytest.mark.slow(one_in=2)
+@deep
+@deep
 @pytest.mark.parametrize("others", [(Laplace(scale=2),), (Laplace(scale=2), Gaussian(sigma=3))])
 def test_several_kinds_of_noise_in_nearly_whole_samples(others):
     """They cost no more than whole ones, and no less than samples of a rate that floats hold."""
@@ -137,6 +138,7 @@ def test_groups_lie_between_those_of_fewer_samples_and_whole_ones(monkeypatch, t
     assert replace(pair, rate=F(1, 2)).bracketing_pairs() is None
 
 
+@deep
 @pytest.mark.parametrize("group", [1, 2])
 def test_users_and_groups_in_nearly_whole_samples(group):
     rate, noise = 1 - F(1, 10**21), Gaussian(sigma=5)
@@ -170,6 +172,7 @@ def test_sorts_hold_similar_pairs():
         assert sum(spans) / len(spans) < whole / 2
 
 
+@deep
 def test_more_samples_than_can_be_computed_are_not_tried(monkeypatch):
     """The few alone are asked; with more work allowed, the many."""
     monkeypatch.setattr(composition, "FEW", 1)
@@ -182,7 +185,7 @@ def test_more_samples_than_can_be_computed_are_not_tried(monkeypatch):
     assert rough.bounds.lower < close.lower <= close.upper < rough.bounds.upper
 
 
-@pytest.mark.slow
+@deep
 def test_a_hundred_different_samples_have_two_ends_that_are_near():
     """They take more work than there is; [0.006, 2892] without the few."""
     events = [PoissonSubsampled(rate="0.01", of=Gaussian(sigma=1 + F(i, 100)), count=100) for i in range(100)]
@@ -190,7 +193,7 @@ def test_a_hundred_different_samples_have_two_ends_that_are_near():
     assert 3.9 < epsilon.lower <= epsilon.upper < 4.3
 
 
-@pytest.mark.slow
+@deep
 def test_a_thousand_different_samples_of_laplace_noise_are_enclosed_closely():
     """Around them are two dozen sorts, 6 % apart; all work is counted."""
     events = [

@@ -19,6 +19,7 @@ from dpaccount.numerics.closed.toeplitz import group_squares
 from dpaccount.pairs.of_events import composition_of, group_compositions
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan, Relation
+from tests.depth import deep
 from tests.looped import looped
 
 ROUNDING = 1e-10  #: of sums in doubles
@@ -489,17 +490,17 @@ UPPER = ["exponential", "bounded_range", "poisson_subsampled/exponential", "pois
 QUICK = [pair for pair in PAIRS if not any(sample in label for label in pair for sample in SAMPLES)]
 
 
-@pytest.mark.slow
+@deep
 def test_samples_beside_upper_bounds():
     checked(itertools.product(FEW, UPPER), SEED)
 
 
-@pytest.mark.nightly
+@deep
 def test_pairs_of_events():
     checked(random.Random(2).sample(QUICK, 40), 2)
 
 
-@pytest.mark.nightly
+@deep
 def test_every_pair_of_events():
     """Samples of continuous noise take seconds each, the others milliseconds: those many times."""
     checked(PAIRS, 100)
@@ -507,6 +508,7 @@ def test_every_pair_of_events():
         checked(QUICK, seed)
 
 
+@deep
 def test_a_sample_of_bounded_range_when_a_unit_is_added():
     """Two losses η apart on a sample, against randomised response: adding the unit costs up to 1.58 times more."""
     for rate, eta, epsilon, at in (("0.1", 4, 2, "1.9"), ("0.5", 4, 4, "3.5"), ("0.5", 1, 1, "0.8")):
@@ -534,6 +536,7 @@ def flipped(scores, rate):
     return np.array(masses)
 
 
+@deep
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 2.5])
 def test_permute_and_flip_beside_its_own_masses(epsilon):
     """No scores of up to five candidates exceed the curve; two candidates attain it, point by point."""

@@ -21,6 +21,7 @@ from dpaccount.pairs.poisson import SampledGaussian
 from dpaccount.pairs.replaced import ReplacedGaussian
 from dpaccount.pairs.truncated import TruncatedPair
 from dpaccount.plan.events import Sequence, TruncatedPoisson, TruncatedReplaced
+from tests.depth import deep
 from tests.looped import looped
 
 X = np.linspace(-12, 12, 4001)
@@ -99,7 +100,7 @@ def test_a_tail_of_a_million_by_mpmath():
     assert abs(float(found.mid()) / float(more) - 1) < 1e-14
 
 
-@pytest.mark.slow
+@deep
 def test_the_value_of_dp_accounting_is_that_of_a_row_replaced_where_samples_are_cut():
     """Theirs is 17.904330; a unit that takes another one's place costs less, 16.4565."""
     parts = []
@@ -115,6 +116,7 @@ def test_the_value_of_dp_accounting_is_that_of_a_row_replaced_where_samples_are_
     assert ours.lower is None
 
 
+@deep
 def test_a_batch_that_is_never_full_is_a_plain_sample_and_a_rare_one_nearly():
     for kind, plain in ((TruncatedPoisson, PoissonSubsampled), (TruncatedReplaced, PoissonReplaced)):
         whole = Accountant(plain(rate="0.3", of=Gaussian(sigma=2), count=5))

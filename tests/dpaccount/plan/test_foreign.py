@@ -32,6 +32,7 @@ from dpaccount.plan.events import (
 )
 from dpaccount.plan.foreign import TREE, dp_event_tree, opacus_history, opendp_measurement, to_dp_event
 from dpaccount.plan.plan_file import read_plan
+from tests.depth import deep
 from tests.looped import looped
 
 GAUSS = {"type": "GaussianDpEvent", "noise_multiplier": 1.1}
@@ -381,6 +382,7 @@ def test_a_count_as_a_float_has_other_noise(integers):
         read(integers >> dp.t.then_count(TO=float) >> dp.m.then_gaussian(5.0))
 
 
+@deep
 @pytest.mark.parametrize(
     "name", ["make_chain_pm", "make_chain_mt", "make_composition", "make_basic_composition"]
 )

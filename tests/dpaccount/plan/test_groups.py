@@ -6,8 +6,6 @@ import random
 from dataclasses import replace
 from fractions import Fraction
 
-import pytest
-
 from dpaccount.accounting import account
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.numerics.closed import group_privacy
@@ -16,6 +14,7 @@ from dpaccount.plan import events as ev
 from dpaccount.plan import groups
 from dpaccount.plan.event_base import Stream
 from dpaccount.plan.events import Plan, Relation
+from tests.depth import deep
 from tests.looped import looped
 
 DELTA = "1e-6"
@@ -112,6 +111,7 @@ def test_units_of_a_group_may_lie_apart():
     assert together.lower is not None
 
 
+@deep
 def test_streams_beside_others():
     """Rounds of one tree and releases to all are worst for the same units; of two trees in turn they need not be."""
     laplace, tree = ev.Laplace(scale=5), ev.Tree(rounds=4, sigma=2)
@@ -124,6 +124,7 @@ def test_streams_beside_others():
     assert apart.upper <= of(replace(laplace, sensitivity=2, count=2)).epsilon(DELTA).upper
 
 
+@deep
 def test_bigger_groups_cost_more():
     event = ev.Rdp(points=((Fraction(8), Fraction(1, 50)),))
     one, two = (of(event, group=k).epsilon("0.01").upper for k in (1, 2))
@@ -239,7 +240,7 @@ def beside_every_group(seed, kinds):
 STREAMED = (ev.Tree, ev.MatrixFactorisation, ev.Gaussian)
 
 
-@pytest.mark.slow
+@deep
 def test_random_streams_and_covers_beside_every_group_of_units():
     for seed in range(120):
         beside_every_group(seed, STREAMED)
@@ -247,7 +248,7 @@ def test_random_streams_and_covers_beside_every_group_of_units():
         beside_every_group(20_000 + seed, (*STREAMED, ev.Laplace, ev.Pure))
 
 
-@pytest.mark.nightly
+@deep
 def test_more_streams_and_covers_beside_every_group_of_units():
     for seed in range(5000):
         beside_every_group(10_000 + seed, STREAMED)

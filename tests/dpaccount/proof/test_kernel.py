@@ -41,6 +41,7 @@ from dpaccount.proof import (
     walk,
     write,
 )
+from tests.depth import deep
 from tests.dpaccount.proof.said import refuses
 from tests.looped import looped
 
@@ -113,7 +114,7 @@ def test_rank_one_bound_holds_and_is_attained(reward):
 
 
 @given(st.integers(1, 3000))
-@pytest.mark.slow
+@deep
 def test_a_tree_is_the_sum_of_its_nodes(rounds):
     levels = rounds.bit_length()
     for most in {1, (levels + 1) // 2, levels}:

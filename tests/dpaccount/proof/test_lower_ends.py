@@ -34,6 +34,7 @@ from dpaccount.proof import (
     to_gdp,
 )
 from dpaccount.proof.search import approximate, delta_upper, lower_end
+from tests.depth import deep
 from tests.dpaccount.pairs.test_stand_ins import gaussian_delta
 
 F = Fraction
@@ -130,7 +131,7 @@ def test_an_upper_bound_has_no_lower_end():
             assert not confirmed(statement, F(1))
 
 
-@pytest.mark.slow
+@deep
 def test_every_catalogued_proof_has_a_lower_end_that_is_confirmed_or_none():
     known = []
     for entry in entries():
@@ -148,7 +149,7 @@ def test_every_catalogued_proof_has_a_lower_end_that_is_confirmed_or_none():
     assert known
 
 
-@pytest.mark.parametrize("epsilon", [0, 1, 150, 500, pytest.param(5000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("epsilon", [0, 1, 150, 500, pytest.param(5000, marks=deep)])
 def test_a_delta_is_a_probability(epsilon):
     """At a large ε a ball around a difference of large numbers may hold anything; no δ is above 1."""
     for variance in (F(1, 100), F(1), F(100)):

@@ -15,6 +15,7 @@ from statistics import NormalDist
 
 import pytest
 
+from tests.depth import deep
 from tests.formal.grown import Pool, Turn
 
 RECORDS, PERSONS = (0, 1, 2), ((1, 2), (3, 4))
@@ -279,9 +280,7 @@ def search(rng):
         seen = len(pool.steps)
 
 
-@pytest.mark.parametrize(
-    "tables", [40, pytest.param(400, marks=pytest.mark.slow), pytest.param(4000, marks=pytest.mark.nightly)]
-)
+@pytest.mark.parametrize("tables", [40, pytest.param(400, marks=deep), pytest.param(4000, marks=deep)])
 def test_what_is_proved_is_true(tables):
     """Of the costs that are proved, some are attained: a hundredth less would be false, of rows and of persons."""
     rng, met = random.Random(f"tables {tables}"), Counter()

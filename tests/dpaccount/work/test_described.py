@@ -15,6 +15,7 @@ from dpaccount.documents import hex_digest
 from dpaccount.errors import InputError
 from dpaccount.relation import Relation
 from dpaccount.work.described import DERIVED, described
+from tests.depth import deep
 from tests.looped import looped
 from tests.planted import tasks
 from tests.planted.tasks import by_the_clock, squares
@@ -63,6 +64,7 @@ def written(value):
     return type(value).__name__, repr(value)
 
 
+@deep
 @given(VALUES, VALUES)
 def test_values_have_one_description_just_if_they_are_the_same(one, other):
     assert (hex_digest(described(one)) == hex_digest(described(other))) == (written(one) == written(other))

@@ -11,6 +11,7 @@ import pytest
 
 from dpaccount.errors import InputError
 from dpaccount.work.journal import Journal, JournalKind
+from tests.depth import deep
 from tests.looped import looped
 
 STATE = JournalKind(
@@ -55,6 +56,7 @@ def test_cut_at_any_byte_behind_its_head_it_goes_on_to_the_same_bytes(tmp_path, 
         assert path.read_bytes() == whole
 
 
+@deep
 @looped("calls", range(1, 24))
 def test_killed_at_any_call_of_the_system_it_goes_on_to_the_same_lines(tmp_path, kind, calls):
     """Also while it is made: by SIGKILL before a write, link, sync or lock of its."""

@@ -25,6 +25,7 @@ from dpaccount.work.results import kept_in
 from dpaccount.work.run import ImpureTaskError, Series, TaskError, perform, run
 from dpaccount.work.version import current, libraries
 from dpaccount.work.workers import workers
+from tests.depth import deep
 from tests.looped import looped
 from tests.planted import tasks
 
@@ -50,6 +51,7 @@ def stored(path):
 # ------------------------------------------------------------------ the same bytes
 
 
+@deep
 @given(st.data())
 def test_any_order_and_repetition_gives_the_same_bytes(data):
     wanted = [series(partial(tasks.squares, factor)) for factor in (1.0, 2.0)]
@@ -74,6 +76,7 @@ BACKENDS = {
 }
 
 
+@deep(quick_every=4)
 @pytest.mark.parametrize("where", BACKENDS)
 def test_every_backend_keeps_the_same_bytes(where, tmp_path):
     with kept_in(tmp_path / "here.db"):
@@ -151,6 +154,7 @@ def test_libraries_that_are_loaded_beside_are_no_part_of_the_version(monkeypatch
 # ------------------------------------------------------------------ what is not believed
 
 
+@deep(quick_every=3)
 @pytest.mark.parametrize(
     ("play", "jobs"), [(tasks.by_the_clock, 1), (tasks.by_the_calls, 1), (tasks.by_the_clock, 2)]
 )
@@ -160,6 +164,7 @@ def test_a_task_that_reads_more_than_its_seeds_is_caught_and_not_kept(play, jobs
     assert stored(tmp_path / "work.db") == {}
 
 
+@deep
 def test_a_task_that_depends_on_its_process_is_caught_by_the_next_command(tmp_path):
     with kept_in(tmp_path / "work.db"):
         run([series(SQUARES)])
@@ -206,7 +211,7 @@ def test_what_is_compared_is_not_foreseen(monkeypatch, tmp_path):
     assert len(new) == len(taken) == 3
 
 
-ELSEWHERE = pytest.param(2, marks=pytest.mark.slow)  #: in other processes, which start slowly
+ELSEWHERE = pytest.param(2, marks=deep)  #: in other processes, which start slowly
 
 
 @pytest.mark.parametrize("error", [MemoryError, OSError, ZeroDivisionError, SystemExit])
@@ -224,6 +229,7 @@ def test_a_task_that_fails_keeps_nothing_of_its_group(error, jobs, tmp_path):
     assert done.tobytes() == EXPECTED.tobytes()
 
 
+@deep(quick_every=2)
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_nothing_is_charged_in_a_task(jobs, tmp_path):
     url = f"sqlite:///{tmp_path}/ledger.db"
@@ -254,6 +260,7 @@ def test_a_receipt_from_outside_draws_nothing_in_a_task(tmp_path):
         assert receipt.noisy(key, 0, np.array([0])).shape == (1,)
 
 
+@deep(quick_every=2)
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_worker_of_another_version_is_refused_by_name(jobs, monkeypatch, tmp_path):
     monkeypatch.setattr(runner, "current", lambda: {**current(), "bandits": "0123", "numpy": "1.0"})
@@ -312,6 +319,7 @@ def threads():
     return {each["num_threads"] for each in libraries().info() if each["user_api"] == "blas"}
 
 
+@deep(quick_every=2)
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_linear_algebra_has_one_thread_in_tasks_and_as_many_as_before_after_them(jobs):
     with libraries().limit(limits=2), workers(jobs):
@@ -346,7 +354,7 @@ def test_threads_that_work_at_the_same_time_do_not_give_each_other_more(monkeypa
 # ------------------------------------------------------------------ deaths and company
 
 
-@pytest.mark.slow
+@deep
 def test_workers_that_die_end_the_command_and_nothing_is_lost(tmp_path):
     play = partial(tasks.dies_once, str(tmp_path / "mark"))
     with kept_in(tmp_path / "work.db"), workers(2):
@@ -396,6 +404,7 @@ def killed_at(process, store, groups):
     return kept(store)
 
 
+@deep
 def test_a_killed_command_goes_on_to_the_same_bytes(root, tmp_path):
     store, log = tmp_path / "work.db", tmp_path / "log"
     before = killed_at(command(root, store, log, 1), store, 5)
@@ -406,9 +415,7 @@ def test_a_killed_command_goes_on_to_the_same_bytes(root, tmp_path):
     assert len(log.read_text().splitlines()) <= 60 + 2 + 3
 
 
-@pytest.mark.parametrize(
-    "jobs", [pytest.param(1, marks=pytest.mark.slow), pytest.param(2, marks=pytest.mark.nightly)]
-)
+@pytest.mark.parametrize("jobs", [pytest.param(1, marks=deep), pytest.param(2, marks=deep)])
 def test_ten_random_kills_leave_the_same_bytes(root, tmp_path, jobs):
     store, log, rng = tmp_path / "work.db", tmp_path / "log", random.Random(jobs)
     for _ in range(10):
@@ -417,6 +424,7 @@ def test_ten_random_kills_leave_the_same_bytes(root, tmp_path, jobs):
     assert said == tasks.squares(1.0, range(400)).tobytes().hex()
 
 
+@deep
 def test_two_commands_on_one_store_do_different_work(root, tmp_path):
     store, log = tmp_path / "work.db", tmp_path / "log"
     both = [command(root, store, log, 1), command(root, store, log, 1)]
@@ -427,6 +435,7 @@ def test_two_commands_on_one_store_do_different_work(root, tmp_path):
     assert min(done.count(name) for name in set(done)) > 5
 
 
+@deep
 @pytest.mark.parametrize("silent", [True, False])
 def test_an_address_where_no_scheduler_answers_is_refused_in_time(monkeypatch, silent):
     """Nothing answers there, or something takes connections and says nothing."""

@@ -22,6 +22,7 @@ from mechanisms.statistics.statistic import Statistic
 from mechanisms.table.bind_columns import Promise
 from mechanisms.table.columns import Column
 from mechanisms.table.user_level import named
+from tests.depth import deep
 from tests.looped import looped
 from tests.mechanisms.test_contract import counterexample
 
@@ -121,7 +122,7 @@ def largest_loss(each):
 @pytest.mark.parametrize("q", RANKS)
 @pytest.mark.parametrize(
     ("rows", "by"),
-    [(1, ()), (1, (SEEN,)), *(pytest.param(2, by, marks=pytest.mark.slow) for by in [(), (SEEN,)])],
+    [(1, ()), (1, (SEEN,)), *(pytest.param(2, by, marks=deep) for by in [(), (SEEN,)])],
 )
 def test_the_loss_of_a_choice_is_within_its_epsilon(q, relation, rows, by):
     """In both directions, and a twin whose scores count twice, or four times in groups, is beyond it."""
@@ -157,6 +158,7 @@ class ForgetsTheOtherGroup(NoisyStatistics):
         return super()._leaf(replace(draw, reach=Fraction(2)), scale)
 
 
+@deep
 @pytest.mark.parametrize("relation", [ADD_REMOVE, REPLACE_ONE])
 @pytest.mark.parametrize(
     ("made_by", "by", "wrong"),
@@ -174,7 +176,7 @@ def test_running_code_refutes_a_choice_with_half_the_movement(made_by, by, wrong
     assert (counterexample(study, 100 if by else 60) is not None) is wrong
 
 
-@pytest.mark.slow  # of 18 other seeds each finds it
+@deep  # of 18 other seeds each finds it
 def test_running_code_refutes_who_forgets_that_a_row_may_change_its_group():
     """Both groups' ranges add up to 3 ranks; within a group a replaced row moves 2."""
     of = (quantile(Fraction(1, 4), by=(SEEN,)),), (Fraction(1),), "laplace", 40

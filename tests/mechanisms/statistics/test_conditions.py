@@ -13,6 +13,7 @@ from dpaccount.checker.documents import Rejected
 from dpaccount.errors import InputError
 from mechanisms.statistics.expressions import condition
 from mechanisms.table.columns import Column
+from tests.depth import deep
 from tests.looped import looped
 from tests.mechanisms.statistics.test_derived import COLUMNS, DECLARED, FORMULAS, exact, rows_of
 
@@ -32,6 +33,7 @@ def decimals(codes, place):
     return {name: Fraction(repr(float(each[place]))) for name, each in codes.items()}
 
 
+@deep
 @given(FORMULAS, st.sampled_from(list(COMPARED)), FORMULAS, st.integers(0, 2**32))
 def test_a_comparison_of_formulas_is_decided_by_exact_numbers(left, sign, right, seed):
     """By Python's own evaluation; the checker reads the same columns, or refuses what we do."""
@@ -54,6 +56,7 @@ def test_a_comparison_of_formulas_is_decided_by_exact_numbers(left, sign, right,
 FORMS = ["p + {} {} q", "p * {} {} q", "p - q {} {}", "p / {} {} q", "p {} q", "min(p, {}) {} abs(q - 1)"]
 
 
+@deep
 @given(st.sampled_from(FORMS), st.sampled_from(list(COMPARED)), st.integers(1, 40), st.integers(0, 2**32))
 def test_ties_of_decimals_are_ties(form, sign, tenth, seed):
     """Of tenths, whose doubles are no tenths: in a third of these forms doubles alone decide otherwise."""

@@ -14,6 +14,7 @@ from mechanisms.statistics.statistic import Statistic
 from mechanisms.table.bind_columns import Promise
 from mechanisms.table.columns import Column
 from mechanisms.table.user_level import named
+from tests.depth import deep
 from tests.mechanisms.statistics.tables import AGE, SEEN, WARD, value
 
 RUNS, ROWS = 200, 3999
@@ -89,7 +90,7 @@ def truths(what, codes):
     return exact
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.statistical  # seeded; MOST_MISSED says how rarely a sound one has so many
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("delta", [Fraction(0), Fraction(1, 10**6)])
@@ -118,7 +119,7 @@ def test_intervals_hold_together(relation, delta, max_rows):
     assert not delta or known
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.statistical  # seeded; as above
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("max_rows", [1, 3])

@@ -16,6 +16,7 @@ from mechanisms.noisy_statistics import NoisyStatistics
 from mechanisms.statistics.expressions import code_of, derived, sources_of
 from mechanisms.statistics.statistic import Statistic
 from mechanisms.table.columns import Column
+from tests.depth import deep
 from tests.looped import looped
 
 DAYS = date(2019, 12, 30), date(2021, 3, 1)
@@ -85,6 +86,7 @@ def exact(formula, row):
     return eval(compile(tree, "formula", "eval"), names)  # noqa: S307
 
 
+@deep
 @given(FORMULAS, st.integers(0, 2**32))
 def test_a_formula_is_exact_and_within_its_bounds_and_of_one_row(formula, seed):
     """By Python's own evaluation; the checker finds the same declaration, or refuses what we do."""
@@ -122,6 +124,7 @@ def test_a_formula_is_exact_and_within_its_bounds_and_of_one_row(formula, seed):
             assert abs(value - Fraction(values[place])) <= 1e-5 * (1 + size)  # single terms are up to 1e9
 
 
+@deep
 @given(st.integers(0, 2**32))
 def test_quotients_and_products_are_rounded_a_little(seed):
     codes = rows_of(seed)

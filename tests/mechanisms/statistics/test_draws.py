@@ -17,6 +17,7 @@ from mechanisms.statistics.statistic import Statistic
 from mechanisms.table.bind_columns import Promise
 from mechanisms.table.columns import Column
 from mechanisms.table.user_level import named
+from tests.depth import deep
 from tests.looped import looped
 from tests.mechanisms.statistics.tables import (
     BOUNDS,
@@ -40,6 +41,7 @@ def square(numbers):
     return sum(int(number) ** 2 for number in numbers)
 
 
+@deep
 @given(st.data())
 def test_a_row_moves_no_draw_further_than_is_proved(data):
     """Come or gone: by `norm`; replaced, or of nothing: by `reach`; with `cells` and `interval`, in ℓ1."""
@@ -95,6 +97,7 @@ def test_rows_add_up(data):
     assert (both == sum(subject.query(row[None]) for row in np.concatenate([first, second]))).all()
 
 
+@deep
 @settings(max_examples=50)
 @given(st.data())
 def test_sums_are_those_of_exact_numbers(data):
@@ -282,6 +285,7 @@ def attained(study, norm):
     return found
 
 
+@deep
 @looped("rows_of_one", [1, 3])
 @looped("law", ["laplace", "gaussian"])
 @looped("relation", [ADD_REMOVE, REPLACE_ONE])

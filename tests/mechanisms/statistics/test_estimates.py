@@ -11,6 +11,7 @@ from mechanisms.statistics import estimates
 from mechanisms.statistics.draws import BRANCHES, LEVELS, cut
 from mechanisms.statistics.estimates import below_ends, estimate
 from mechanisms.statistics.statistic import Statistic
+from tests.depth import deep
 from tests.looped import looped
 from tests.mechanisms.statistics.tables import (
     AGE,
@@ -99,6 +100,7 @@ def truth(what, numbers, size):
     return sum((number - mean) ** 2 for number in numbers) / size
 
 
+@deep
 @settings(max_examples=50)
 @given(st.data())
 def test_every_definition_of_a_quantile_lies_within(data):

@@ -15,6 +15,7 @@ from mechanisms.table.persons import SECRET_BYTES
 from mechanisms.table.rows import read_rows
 from mechanisms.table.totals import Summed, TablePart
 from mechanisms.table.user_level import named
+from tests.depth import deep
 
 COLUMNS = (
     Column("age", "number", Fraction(-3, 2), Fraction(40), missing=Fraction(1, 3)),
@@ -46,6 +47,7 @@ def write(path, rng):
     path.with_suffix(".csv").write_text("\n".join(["who,age,far,ward", *map(",".join, cells), ""]))
 
 
+@deep
 @pytest.mark.parametrize("most", [None, 1, 3])
 def test_parts_batches_and_formats_do_not_matter(tmp_path, monkeypatch, most):
     """A row is judged by itself: `where`, groups and cells are the same in a batch of 7 rows."""

@@ -18,6 +18,7 @@ from mechanisms.statistics.draws import BITS, cut
 from mechanisms.statistics.estimates import estimate
 from mechanisms.statistics.select import OF_ROWS, PARTS
 from mechanisms.table.user_level import named
+from tests.depth import deep
 from tests.looped import looped
 
 STUDY = """
@@ -174,8 +175,8 @@ def test_a_select_is_what_duckdb_says_of_it(folder, seed):
     agrees(folder, seed)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("many", [range(150), pytest.param(range(150, 3000), marks=pytest.mark.nightly)])
+@deep
+@pytest.mark.parametrize("many", [range(150), pytest.param(range(150, 3000), marks=deep)])
 def test_more_selects_are_what_duckdb_says_of_them(folder, many):
     assert sum(agrees(folder, seed) for seed in many) >= len(many) * 0.6  # the others are refused
 
@@ -333,7 +334,7 @@ def test_what_no_study_says_is_refused_by_its_clause(folder, query, why):
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.slow
+@deep
 def test_every_kind_of_node_is_read_or_refused(folder):
     """Put in the place of a number, a condition, a group or a table: one sentence, or a study."""
     tried = 0

@@ -13,6 +13,7 @@ from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
 from mechanisms.table.user_level import named
+from tests.depth import deep
 from tests.mechanisms.statistics.test_select import claim_of, label
 
 STUDY = """
@@ -101,7 +102,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.slow
+@deep
 @pytest.mark.statistical
 @pytest.mark.parametrize("query", [*BIGQUERY, *SNOWFLAKE, *SMARTNOISE])
 def test_it_is_refused_by_its_clause_or_its_intervals_hold(tmp_path, people, query):

@@ -22,6 +22,7 @@ from mechanisms.statistics.statistic import Statistic
 from mechanisms.table.bind_columns import Promise
 from mechanisms.table.columns import Column
 from mechanisms.table.user_level import of_rows
+from tests.depth import deep
 
 CODE = Column("code", "text", length=8)
 AGE = Column("age", "integer", Fraction(0), Fraction(9))
@@ -79,6 +80,7 @@ def test_a_threshold_that_is_too_low_is_not_proved(relation):
         assert cost > point(planned_study.proof(DELTA))[0]
 
 
+@deep
 @given(st.integers(1, 200), st.integers(2, 12))
 def test_the_least_threshold_is_that_of_the_formula(scale32, digits):
     """δ ≥ P(1 + X ≥ τ) at it, and not at the one before the last, by the formula of the rule's docstring."""
@@ -94,6 +96,7 @@ def test_the_least_threshold_is_that_of_the_formula(scale32, digits):
     unlisted.shown("k", scale, unlisted.least_threshold(scale, delta, REPLACE_ONE), delta, REPLACE_ONE)
 
 
+@deep
 @given(
     st.lists(st.tuples(st.sampled_from(["I10", "E11", "", "é", "longer than eight"]), st.integers(0, 9))),
     st.permutations([COUNT, TOP, MEAN]),

@@ -20,6 +20,7 @@ from mechanisms.stable_histogram import StableHistogram
 from mechanisms.symmetric_gaussian import SymmetricGaussian
 from mechanisms.table import Column, Table
 from mechanisms.table.bind_columns import bind
+from tests.depth import deep
 from tests.looped import looped
 
 F = Fraction
@@ -57,6 +58,7 @@ def test_what_follows_from_a_table():
     assert (joint["columns"], joint["reward"]) == (1, 3)
 
 
+@deep
 @given(ends=st.lists(st.tuples(st.fractions(-9, 9), st.fractions(-9, 9)), min_size=1, max_size=4))
 def test_a_radius_covers_every_row_and_little_more(ends):
     columns = tuple(Column(f"c{i}", "number", min(pair), max(pair)) for i, pair in enumerate(ends))
@@ -125,6 +127,7 @@ def test_groups_of_sums_stand_in_blocks():
     assert reading.labels["columns"][:3] == ("north, age", "north, seen", "south, age")
 
 
+@deep
 @given(
     cells=st.lists(st.tuples(st.floats(), st.text(max_size=6)), min_size=1, max_size=8), at=st.integers(0, 7)
 )

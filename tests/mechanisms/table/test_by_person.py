@@ -22,6 +22,7 @@ from mechanisms.quantile import Quantile
 from mechanisms.subject import View
 from mechanisms.table import Column, Table
 from mechanisms.table.user_level import ByPerson, by_person
+from tests.depth import deep
 
 F = Fraction
 DELTA = F(1, 10**6)
@@ -50,7 +51,7 @@ def test_rows_are_replaced_where_one_may_have_nothing_in_it_and_else_come_and_go
         of(Quantile, column="age")
 
 
-@pytest.mark.slow
+@deep
 def test_a_histogram_of_persons_costs_at_least_what_its_shifts_do_and_little_more():
     subject = of(Histogram, column="city", sigma=F(16))
     proved, delta = Proved(subject.proof(DELTA)).point
@@ -68,6 +69,7 @@ def test_pure_privacy_of_persons_is_so_many_times_that_of_rows():
         assert Proved(subject.proof(F(0))).point == (row * steps, 0)
 
 
+@deep
 def test_what_is_proved_grows_with_the_rows_of_a_person():
     epsilons = [
         Proved(of(GaussianSum, columns=["age"], max_rows=k, sigma=F(40)).proof(DELTA)).point[0]

@@ -21,6 +21,7 @@ from mechanisms.table.cells import identity_of, text_of
 from mechanisms.table.columns import Column
 from mechanisms.table.persons import SECRET_BYTES, PersonCounters, keys_of, owners_of
 from mechanisms.table.reading import ArrowCells, batches
+from tests.depth import deep
 
 SECRET = bytes(range(SECRET_BYTES))
 COLUMNS = (
@@ -84,6 +85,7 @@ def read(path):
     return table
 
 
+@deep
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(
     given=st.lists(rows, min_size=1, max_size=8), hows=st.lists(st.integers(0, 99), min_size=8, max_size=8)
@@ -124,6 +126,7 @@ IDENTITIES = st.one_of(
 )  # fmt: skip
 
 
+@deep
 @given(cells=st.lists(IDENTITIES, min_size=1, max_size=12))
 def test_a_unit_is_the_same_in_every_batch_and_two_spellings_are_never_two_units(cells):
     """Batches choose how to compute keys by all their cells; exact arithmetic is the judge of numbers."""
@@ -149,6 +152,7 @@ def exact(cell):
     return value if value.is_finite() and abs(value.adjusted()) < 10**6 else None
 
 
+@deep
 @given(number=st.integers(2**53, 2**70), sign=st.sampled_from([1, -1]))
 def test_a_number_that_lost_its_digits_is_nobodys(number, sign):
     """A gap in a column makes pandas hold it in double precision: 2^53 + 1 becomes 2^53, another person."""

@@ -12,6 +12,7 @@ from dpaccount.documents import parse_toml
 from dpaccount.errors import InputError
 from mechanisms.table import Column
 from mechanisms.table.columns import read_columns
+from tests.depth import deep
 from tests.looped import looped
 
 F = Fraction
@@ -40,6 +41,7 @@ CELLS = st.one_of(
 )
 
 
+@deep
 @pytest.mark.parametrize("column", [*COLUMNS, *TEXTS], ids=lambda column: column.name)
 @given(left=st.lists(CELLS, max_size=6), right=st.lists(CELLS, max_size=6))
 def test_codes_are_bounded_and_each_is_its_cells_alone(column, left, right):
@@ -51,6 +53,7 @@ def test_codes_are_bounded_and_each_is_its_cells_alone(column, left, right):
         assert np.array_equal(codes, np.floor(codes))
 
 
+@deep
 @given(numbers=st.lists(st.floats(), max_size=20))
 def test_arrays_of_numbers_are_read_as_their_cells_are(numbers):
     for column in COLUMNS[:3]:

@@ -16,6 +16,7 @@ from dpaccount.errors import InputError
 from mechanisms.table.columns import Column
 from mechanisms.table.database import DatabaseTable, named_by
 from mechanisms.table.reading import batches, one_file
+from tests.depth import deep
 from tests.dpaccount.ledger.postgres import PostgresServer
 from tests.looped import looped
 
@@ -95,7 +96,7 @@ def test_cells_are_read_as_those_of_a_file(kind, tmp_path_factory, data):
     assert cells(table, "c")[1] != digests[0]
 
 
-@pytest.mark.slow
+@deep
 def test_duckdb_and_postgresql_give_the_same_texts(tmp_path, postgres):
     """For every type of cell and any server settings, so that a table can move between databases."""
     names = ["n", "b", "d", "t", "z", "m", "s"]
@@ -199,7 +200,7 @@ def test_the_collation_of_a_column_orders_nothing(tmp_path, tmp_path_factory):
     assert len(digests) == 1
 
 
-@pytest.mark.slow
+@deep
 def test_a_batch_of_more_than_two_gigabytes_is_read(tmp_path, monkeypatch):
     """What one row holds stops no reading: a long cell is missing, as in other files."""
     monkeypatch.setattr("mechanisms.table.database.BATCH", 3)
@@ -215,7 +216,7 @@ def test_a_batch_of_more_than_two_gigabytes_is_read(tmp_path, monkeypatch):
         ]
 
 
-@pytest.mark.slow
+@deep
 def test_a_reading_writes_nothing_and_is_of_one_moment(postgres):
     with psycopg.connect(postgres, autocommit=True) as connection:
         connection.execute(

@@ -15,6 +15,7 @@ from dpaccount.errors import InputError
 from mechanisms.table import Column, reading
 from mechanisms.table.persons import SECRET_BYTES, keys_of
 from mechanisms.table.reading import ArrowCells, batches
+from tests.depth import deep
 
 LINES = ["p1,31,north", "p2,64,south", 'p1,"4,7",north', "p3,,"]
 NAMES = ("who", "age", "city")
@@ -32,6 +33,7 @@ def written(folder, lines, header="who,age,city"):
     return path
 
 
+@deep
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     line=st.one_of(
@@ -157,6 +159,7 @@ DECLARED = (
 )
 
 
+@deep
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(cells=st.lists(CELL, max_size=9), ragged=st.integers(0, 20), width=st.integers(1, 3))
 def test_plain_lines_have_the_codes_that_any_lines_have(tmp_path, cells, ragged, width):

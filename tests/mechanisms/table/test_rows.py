@@ -15,6 +15,7 @@ from pyarrow import parquet
 from mechanisms.table import Column, Table, reading
 from mechanisms.table.persons import owners_of
 from mechanisms.table.rows import Reading, _owned, bounded, read_rows, unfolded
+from tests.depth import deep
 
 COLUMNS = (
     Column("city", "category", values=("1", "2", "7.1"), other=True),
@@ -67,6 +68,7 @@ def rows_of(path, cells):
 PLACES = st.lists(st.integers(0, 20), min_size=1, max_size=9)
 
 
+@deep
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
 @pytest.mark.parametrize("name", STORED)
 @settings(
@@ -112,6 +114,7 @@ def of(rows, most=2):
     return bounded([(owners[:5], codes[:5]), (owners[5:], codes[5:])], most, (7.0,))
 
 
+@deep
 @given(rows=ROWS, most=st.integers(1, 4))
 def test_a_slot_is_a_function_of_its_persons_rows(rows, most):
     order, persons = of(rows, most)
@@ -122,6 +125,7 @@ def test_a_slot_is_a_function_of_its_persons_rows(rows, most):
         assert slot.tolist() == expected
 
 
+@deep
 @given(rows=ROWS, other=st.lists(st.integers(0, 9), min_size=1, max_size=5), seed=st.integers(0, 99))
 def test_replacing_a_persons_rows_leaves_the_other_slots(rows, other, seed):
     rng = np.random.default_rng(seed)
@@ -134,6 +138,7 @@ def test_replacing_a_persons_rows_leaves_the_other_slots(rows, other, seed):
     assert np.array_equal(before[1:], after[1:])
 
 
+@deep
 @given(rows=ROWS, most=st.integers(1, 3))
 def test_unfolding_gives_back_the_rows_that_count(rows, most):
     order, persons = of(rows, most)

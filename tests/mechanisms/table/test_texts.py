@@ -17,6 +17,7 @@ from mechanisms.stable_histogram import StableHistogram
 from mechanisms.subject.isolation import played
 from mechanisms.table import Column
 from mechanisms.table import cells as texts
+from tests.depth import deep
 
 WORDS = st.text(max_size=9)
 LENGTHS = st.integers(1, 40)
@@ -32,6 +33,7 @@ def cut(text, length):
     return kept
 
 
+@deep
 @given(st.lists(WORDS, max_size=6), LENGTHS)
 def test_numbers_spell_what_a_text_begins_with(words, length):
     codes = texts.numbers_of(words, length)
@@ -48,6 +50,7 @@ def test_numbers_that_are_no_text_are_shown_too(row):
     shown.encode()
 
 
+@deep
 @given(st.lists(st.one_of(WORDS, st.none(), st.floats(), st.booleans()), min_size=1, max_size=6), st.data())
 def test_a_cell_has_numbers_whatever_it_holds_and_whatever_others_are(cells, data):
     column = Column("note", "text", length=7)
@@ -74,6 +77,7 @@ ROWS = st.lists(
 )
 
 
+@deep
 @settings(max_examples=60, deadline=None)
 @given(ROWS, LENGTHS)
 def test_every_row_counts_once_in_each_text_that_it_names(rows, length):
@@ -85,6 +89,7 @@ def test_every_row_counts_once_in_each_text_that_it_names(rows, length):
     assert shown == counted(rows, length)
 
 
+@deep
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=200), st.integers(0, 10**6))
 def test_texts_are_released_as_numbered_cells_are(cells, seed):
@@ -114,6 +119,7 @@ def test_cells_that_are_listed_twice_or_out_of_order_are_refused():
         receipt.noisy_cells("counts", 0, np.array([[1, 3]]))
 
 
+@deep
 @given(st.lists(st.dictionaries(st.integers(0, 5), st.integers(1, 9)), min_size=1, max_size=3))
 def test_counts_are_compared_name_by_name(tables):
     rows = [np.array(sorted(table.items()), dtype=np.int64).reshape(-1, 2) for table in tables]

@@ -32,6 +32,7 @@ from mechanisms.table.cells import identity_of
 from mechanisms.table.persons import SECRET_BYTES, PersonCounters, keys_of
 from mechanisms.table.reading import ArrowCells, check_same_columns, files_of
 from mechanisms.table.totals import Summed, TablePart, TableTotals, divide, totals_of_rows
+from tests.depth import deep
 from tests.looped import looped
 
 SECRET = bytes(range(SECRET_BYTES))
@@ -96,6 +97,7 @@ def by_dictionary(what, rows):
     return what.mechanism.query(what.domain.clamped(rows_)), seen
 
 
+@deep
 @pytest.mark.parametrize("name", sorted(MAKERS))
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(rows=ROWS, most=st.integers(1, 3), parts=st.sampled_from([1, 2, 7]), own=st.booleans())
@@ -143,6 +145,7 @@ def test_rows_of_a_part_that_are_not_as_they_were_written_are_refused(tmp_path, 
         totals_of_rows(what, part, tmp_path, digest)
 
 
+@deep
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(rows=ROWS, other=st.lists(ROW, max_size=4), parts=st.sampled_from([1, 3]))
 def test_one_persons_rows_move_the_totals_by_what_they_add(tmp_path, monkeypatch, rows, other, parts):
@@ -222,6 +225,7 @@ def test_persons_with_one_hash_are_told_apart():
     assert PersonCounters(1, 0).keep(keys).tolist() == [True, True, False, True, False]
 
 
+@deep
 @given(texts=st.lists(st.text(max_size=70), max_size=30, unique_by=identity_of))
 def test_other_texts_have_other_keys_however_they_are_held(texts):
     keys = keys_of(texts, SECRET)
