@@ -19,7 +19,7 @@ EXAMPLE := examples/plan_finder
 UNIT := one person's whole record: plan, visits, spending
 LEDGER := sqlite:///$(EXAMPLE)/plan-finder.db
 
-.PHONY: setup certify checker wheel test slow nightly lint house bench scale site formal corpus clean
+.PHONY: setup certify checker wheel test deep lint house bench scale site formal corpus clean
 
 setup: $(TOOLS)
 
@@ -60,18 +60,18 @@ wheel: $(TOOLS)
 
 # Two workers for two cores: a second thread of BLAS in each would only wait for the other worker's.
 # Compiled modules are kept, whatever the environment asks: tests start hundreds of processes.
-test slow nightly: export OPENBLAS_NUM_THREADS = 1
-test slow nightly formal corpus: export PYTHONDONTWRITEBYTECODE =
+test deep: export OPENBLAS_NUM_THREADS = 1
+test deep formal corpus: export PYTHONDONTWRITEBYTECODE =
 
+# The quick tests; CHANGED=1 those near what changed, for half a minute (tests/README.md).
 # A ledger waits for the disk at every entry: here they are in memory, where there is a folder for that.
+test: export TMPDIR := $(or $(TMPDIR),$(wildcard /dev/shm))
 test: $(TOOLS)
-	TMPDIR="$(or $(TMPDIR),$(wildcard /dev/shm))" $(BIN)/python -m pytest -n 2 -m "not slow and not nightly"
+	$(BIN)/python -m $(if $(CHANGED),tests.reach --run,pytest -n 2)
 
-slow: $(TOOLS)
-	$(BIN)/python -m pytest -n 2 -m "slow and not nightly"
-
-nightly: $(TOOLS)
-	$(BIN)/python -m pytest -n 2 -m nightly
+# The deep tests: SLICE=7/25 one slice, SINCE=COMMIT without those that passed on a later commit, SEED=… repeats.
+deep: $(TOOLS)
+	$(BIN)/python -m tests.deep $(if $(SLICE),--slice $(SLICE)) $(if $(SINCE),--since $(SINCE)) $(if $(SEED),--seed $(SEED))
 
 # What the program answers to a fixed set of questions, compared with what is kept; KEEP=1 keeps it.
 corpus: $(TOOLS)
@@ -84,7 +84,7 @@ lint: $(TOOLS)
 	$(BIN)/lint-imports
 	$(BIN)/python .ci/house.py
 
-# The size and structure of the code against .ci/house.toml.
+# The structure of the code, and the seconds that its users wait, against .ci/house.toml; sizes are printed alone.
 house: $(TOOLS)
 	$(BIN)/python .ci/house.py
 
@@ -104,7 +104,7 @@ site: $(TOOLS)
 # Proofs, axioms, the table of docs/formal.md, the extracted checker, and whether it agrees with the others.
 formal: $(TOOLS)
 	$(BIN)/python .ci/formal.py
-	$(BIN)/python -m pytest -n 2 tests/formal -m "not nightly"
+	$(BIN)/python -m pytest -n 2 tests/formal
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -13,6 +13,7 @@ whether it is an old fault; it is red all the same (tests/known_faults.toml).
 import argparse
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -82,34 +83,13 @@ def run_slice(number: int, seed: str) -> bool:
     return run(f"slice {name}", log, seed, "--slice", name)
 
 
-def base() -> str:
-    """Return the commit that a change began at.
-
-    Where the branch has landed it is the last commit that is four hours older than HEAD: no change takes longer.
-    """
-    if "BASE" in os.environ:
-        return reach.git("rev-parse", os.environ["BASE"])
-    head, time = reach.git("log", "-1", "--format=%H %ct").split()
-    landed = subprocess.run(
-        [reach.GIT, "merge-base", "origin/main", "HEAD"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    ).stdout.strip()
-    if landed and landed != head:
-        return landed
-    before = reach.git("rev-list", "-1", f"--before={int(time) - 4 * 3600}", "HEAD")
-    return before or reach.git("rev-list", "--max-parents=0", "HEAD").splitlines()[-1]
-
-
 def on_the_base(failed: list[str], seed: str) -> None:
     """Say which of the failed items fail with the code of the base and the tests of today, for information."""
     folder = BUILD / "base"
     subprocess.run(
         [reach.GIT, "worktree", "remove", "--force", str(folder)], cwd=ROOT, capture_output=True, check=False
     )
-    reach.git("worktree", "add", "--force", "--detach", str(folder), base())
+    reach.git("worktree", "add", "--force", "--detach", str(folder), reach.base())
     shutil.rmtree(folder / "tests")
     shutil.copytree(ROOT / "tests", folder / "tests")
     log = BUILD / "base.jsonl"
@@ -124,13 +104,15 @@ def on_the_base(failed: list[str], seed: str) -> None:
 def passed_since(ref: str) -> set[int]:
     """Return the slices that have passed on this state, or on a commit after `ref`."""
     commits = set(reach.git("rev-list", f"{ref}..HEAD").splitlines()) if ref else set()
-    now, numbers = state(), set()
-    for line in LOG.read_text().splitlines() if LOG.exists() else []:
-        outcome, what, name, _, where, _, commit, *_ = line.split()
-        is_one = where == now or any(each.startswith(commit.rstrip(":")) for each in commits)
-        if outcome == "passed" and what == "slice" and name.endswith(f"/{SLICES}") and is_one:
-            numbers.add(int(name.split("/")[0]))
-    return numbers
+    passed = re.findall(
+        rf"(?m)^passed slice (\d+)/{SLICES} on (\S+) of (\w+):", LOG.read_text() if LOG.exists() else ""
+    )
+    now = state()
+    return {
+        int(number)
+        for number, where, commit in passed
+        if where == now or ("+" not in where and any(each.startswith(commit) for each in commits))
+    }
 
 
 def run_all(ref: str, seed: str) -> bool:
@@ -149,7 +131,7 @@ def run_all(ref: str, seed: str) -> bool:
 
 def run_for_ci(seed: str) -> bool:
     """Run for five minutes what the change reaches, then the slices that the tree draws."""
-    tests = reach.reached(reach.changed_since(base()))
+    tests = reach.reached(reach.changed_since(reach.base()))
     log = BUILD / f"{state()}-{seed}-near.jsonl"
     near = run("near", log, seed, "--seconds", str(NEAR), *tests) if tests else True
     numbers = drawn(seed)

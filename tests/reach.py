@@ -1,12 +1,17 @@
 """Which files of tests a change reaches, nearest first.
 
-    python -m tests.reach [REF]       since a commit, with what is not committed yet (HEAD by default)
+    python -m tests.reach             since the base of the change, with what is not committed yet
+    python -m tests.reach --run       run them for half a minute: `make test CHANGED=1`
+    python -m tests.reach --packages  those whose answers depend on which packages are installed (.ci/core)
 
 First the tests that changed; then those that bear the name of a changed module, those of its folder, those that
 import it; last those that bear the name of a module that imports it.
 """
 
+import argparse
 import ast
+import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,6 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 GIT = shutil.which("git") or "git"
+SECONDS = 25  #: no item begins later; a run ends within half a minute
 TOPS = ("dpaccount", "mechanisms", "audits", "bandits", "papers", "service")
 
 
@@ -31,6 +37,27 @@ def changed_since(ref: str) -> list[str]:
     """Return the files that differ from a commit, with those that git does not know yet."""
     new = git("ls-files", "--others", "--exclude-standard").splitlines()
     return sorted({*git("diff", "--name-only", ref).splitlines(), *new})
+
+
+def base() -> str:
+    """Return the commit that a change began at.
+
+    Where the branch has landed it is the last commit that is four hours older than HEAD: no change takes longer.
+    """
+    if "BASE" in os.environ:
+        return git("rev-parse", os.environ["BASE"])
+    head, time = git("log", "-1", "--format=%H %ct").split()
+    landed = subprocess.run(
+        [GIT, "merge-base", "origin/main", "HEAD"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout.strip()
+    if landed and landed != head:
+        return landed
+    before = git("rev-list", "-1", f"--before={int(time) - 4 * 3600}", "HEAD")
+    return before or git("rev-list", "--max-parents=0", "HEAD").splitlines()[-1]
 
 
 def module_of(file: str) -> str:
@@ -98,5 +125,46 @@ def reached(changed: Iterable[str]) -> list[str]:
     ]
 
 
+def asking_what_is_installed() -> list[str]:
+    """Return the tests of the core that run a command, or import a module that reads entry points or one above it."""
+    readers = {"dpaccount.extensions", "dpaccount_packages", "audits.cli"}
+    readers |= {module_of(file) for file, modules in imports().items() if "dpaccount.extensions" in modules}
+    # helpers of tests import them for tests
+    helpers = {
+        module_of(file) for file, modules in imports().items() if file[:6] == "tests/" and modules & readers
+    }
+    tests = [
+        file for file in imports() if is_test(file) and not file.startswith(("tests/bandits", "tests/papers"))
+    ]
+    command = re.compile(r"def test_\w+\([^)]*\bdpaccount\b")
+    return [
+        test
+        for test in tests
+        if imports()[test] & (readers | helpers)
+        or any(module.startswith("audits.cli.") for module in imports()[test])
+        or command.search((ROOT / test).read_text())
+    ]
+
+
+def main() -> int:
+    """Print the files, or run them."""
+    parser = argparse.ArgumentParser(description="Which files of tests a change reaches.")
+    parser.add_argument("--run", action="store_true")
+    parser.add_argument("--packages", action="store_true")
+    asked = parser.parse_args()
+    files = asking_what_is_installed() if asked.packages else reached(changed_since(base()))
+    if not asked.run:
+        sys.stdout.write("".join(f"{file}\n" for file in files))
+        return 0
+    all_files = [file for file in imports() if is_test(file)]
+    sys.stdout.write(
+        f"{len(files)} of {len(all_files)} files of tests are near the change; make test runs all\n"
+    )
+    if not files:
+        return 0
+    command = [sys.executable, "-m", "pytest", "-n", "2", "-q", "--seconds", str(SECONDS), *files]
+    return subprocess.run(command, cwd=ROOT, check=False).returncode
+
+
 if __name__ == "__main__":
-    sys.stdout.write("\n".join(reached(changed_since(*(sys.argv[1:] or ["HEAD"])))) + "\n")
+    sys.exit(main())

@@ -159,9 +159,15 @@ class Run(Worker):
             ]
             if self.above:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
-        elif self.config.args_source == pytest.Config.ArgsSource.TESTPATHS and not session.testsfailed:
+        elif self._is_whole() and not session.testsfailed:
             QUICK.parent.mkdir(exist_ok=True)
             QUICK.write_text(json.dumps(self.whole(measures)) + "\n")
+
+    def _is_whole(self) -> bool:
+        """Return whether this run had every quick item."""
+        option = self.config.option
+        narrowed = option.collectonly or option.keyword or option.markexpr or option.seconds
+        return self.config.args_source == pytest.Config.ArgsSource.TESTPATHS and not narrowed
 
     def whole(self, measures: list[dict[str, float]]) -> dict[str, float]:
         """Return what a quick run took: seconds of all its processes, and of the slowest to collect."""

@@ -4,16 +4,16 @@ docs/architecture.md describes the layout; pyproject.toml says what may import w
 """
 
 import ast
+import importlib.util
 import statistics
-import subprocess
 import tomllib
 from collections import defaultdict
 from functools import lru_cache
 from graphlib import TopologicalSorter
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
+
 from tests.depth import deep
 
 ROOT = Path(__file__).parent.parent
@@ -136,54 +136,30 @@ def public(tree: ast.Module) -> list[ast.AST]:
     return [node for holder in (tree, *classes) for node in holder.body if isinstance(node, ast.FunctionDef)]
 
 
-LIMITS = ".ci/house.toml"
+def measures():
+    spec = importlib.util.spec_from_file_location("house", ROOT / ".ci" / "house.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
-def rises(limits: dict, measure: str) -> list[dict]:
-    """Return the entries that let a measure rise, each with the issue that paid for it."""
-    return [each for each in limits.get("rise", ()) if each["measure"] == measure]
+def test_every_limit_is_that_of_a_measure():
+    limits = tomllib.loads((ROOT / ".ci" / "house.toml").read_text())
+    assert set(limits) == set(measures().MEASURES)
 
 
-def unpaid(earlier: dict, later: dict) -> list[str]:
-    """Return the measures whose limit is above the earlier one by more than the rises that were added."""
-    return [
-        name
-        for name, limit in later["limits"].items()
-        if name in earlier["limits"]
-        and limit["most"] - earlier["limits"][name]["most"]
-        > sum(each["by"] for each in rises(later, name)) - sum(each["by"] for each in rises(earlier, name))
-    ]
+def test_a_measure_above_its_limit_is_red_and_one_that_could_not_be_taken_says_so(monkeypatch, capsys):
+    house, name = measures(), "dict[str, Any]"
+    monkeypatch.setattr("sys.argv", ["house.py", "--only", name])
+    said = {}
+    for value in (581, 582, None):
+        monkeypatch.setitem(house.MEASURES, name, lambda value=value: value)
+        said[value] = house.main(), capsys.readouterr().out
+    assert [code for code, _ in said.values()] == [0, 1, 0]
+    assert "above its limit" in said[582][1]
+    assert "not measured" in said[None][1]
 
 
-def landed() -> list[dict]:
-    """Return the limits as they last landed; none where git knows no such place, or no limits are there."""
-    command = ["git", "-C", str(ROOT), "show", f"origin/main:{LIMITS}"]
-    try:
-        text = subprocess.run(command, capture_output=True, text=True, check=False).stdout
-    except OSError:
-        return []
-    return [limits] if "limits" in (limits := tomllib.loads(text)) else []
-
-
-def test_limits_only_fall_but_by_rises_that_name_the_issue_which_paid():
-    limits = tomllib.loads((ROOT / LIMITS).read_text())
-    for name, limit in limits["limits"].items():
-        assert limit["most"] <= limit["frozen"] + sum(each["by"] for each in rises(limits, name)), name
-    for each in limits.get("rise", ()):
-        assert each["measure"] in limits["limits"]
-        assert min(each["by"], len(each["issue"]) - 8, len(each["why"]) - 20) > 0, each
-    # against the file as it landed; without git the frozen values alone hold it
-    for earlier, later in pairwise([*landed(), limits]):
-        assert unpaid(earlier, later) == []
-        assert {*earlier["limits"]} <= {*later["limits"]}, "a measure is never taken away"
-        for name, limit in earlier["limits"].items():
-            assert later["limits"][name]["frozen"] <= limit["frozen"], name
-
-
-def test_a_rise_that_nobody_paid_for_is_seen():
-    before = {"limits": {"lines of tests": {"frozen": 100, "most": 90}}}
-    after = {"limits": {"lines of tests": {"frozen": 100, "most": 95}}}
-    assert unpaid(before, after) == ["lines of tests"]
-    paid = {**after, "rise": [{"measure": "lines of tests", "by": 5, "issue": "Accounting", "why": "risk"}]}
-    assert unpaid(before, paid) == []
-    assert unpaid(paid, after | {"limits": {"lines of tests": {"frozen": 100, "most": 96}}}) != []
+def test_lines_of_code_are_those_that_run():
+    text = '"""Says."""\n\n# why\nx = [\n    1,  # one\n    # two\n]\n\n\ndef f():\n    """Says\n    more."""\n    return """\n\n"""\n'
+    assert sorted(measures()._code(text)) == [4, 5, 7, 10, 13, 14, 15]
