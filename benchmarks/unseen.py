@@ -3,7 +3,7 @@
     python -m benchmarks.unseen [--only NAME …] [--trials 50000] [--seed 1]
 
 At 95 % and 50,000 runs, nine of ten broken ones are to be found, and of the sound ones no more accused
-than the error allows.  `make nightly` runs them (tests/audits/attack/test_unseen_set.py).
+than the error allows.  Deep tests run them (tests/audits/attack/test_unseen_set.py).
 """
 
 import argparse

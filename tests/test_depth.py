@@ -155,7 +155,7 @@ def test_a_run_has_its_items_goes_on_where_it_ended_and_writes_what_they_took(pr
         file.write('{"item": "cut o')
     code, said = project("--deep", "--log", str(log))
     assert code == 1
-    assert "1 failed, 11 deselected" in said
+    assert "1 failed, 10 deselected" in said
 
 
 @depths.deep
@@ -249,6 +249,15 @@ def test_a_tree_draws_other_slices_than_the_next_one():
     assert len(draws) > 150
     assert {number for draw in draws for number in draw} == set(range(1, runs.SLICES + 1))
     assert all(len({*draw}) == runs.DRAWN for draw in draws)
+
+
+def test_the_page_on_tests_gives_the_chances_of_these_slices(root):
+    text = (root / "tests" / "README.md").read_text()
+    unseen = 1 - runs.DRAWN / runs.SLICES
+    assert f"in {runs.SLICES} slices" in text
+    assert f"{runs.DRAWN} slices drawn" in text
+    assert f"({runs.SLICES - runs.DRAWN}/{runs.SLICES})ⁿ: {unseen**10:.0%}".replace("%", " %") in text
+    assert f"for 10, {unseen**50:.0%}".replace("%", " %") in text
 
 
 def test_only_slices_that_passed_on_a_state_of_the_change_count(tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""A rule is two statements, cases and a proof: "Add a rule" of CONTRIBUTING.md followed literally."""
+"""A rule is two statements, cases and a proof: docs/add-a-rule.md followed literally."""
 
 import re
 import shutil
@@ -26,14 +26,14 @@ except RuleError as error:
 
 @pytest.fixture
 def section(root):
-    return (root / "CONTRIBUTING.md").read_text().partition("\n## Add a rule\n")[2]
+    return (root / "docs" / "add-a-rule.md").read_text()
 
 
 @deep
 def test_in_python_it_is_a_function_a_builder_a_line_and_cases(section, copy_of, root):
     copy = copy_of("dpaccount", "tests", "docs")
     (copy.folder / "formal").symlink_to(root / "formal")
-    assert copy.apply(section.partition("### 3")[0]) == [
+    assert copy.apply(section.partition("## 3")[0]) == [
         *("dpaccount/checker/conversions.py", "dpaccount/proof/__init__.py", "dpaccount/proof/rules.py"),
         *("tests/dpaccount/rules/cases.py", "tests/dpaccount/rules/statements.py"),
     ]
