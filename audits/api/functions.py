@@ -18,7 +18,7 @@ from audits import consistency
 from audits.api import dispatch
 from audits.api.arguments import DATA, Arguments, terms_of
 from audits.api.cores import cores
-from audits.api.requests import Certify
+from audits.api.requests import OTHER_CODE, Certify
 from audits.attack.runs import silent
 from audits.claim import Claim, output_folder, read_claim
 from dpaccount import checker
@@ -95,7 +95,7 @@ def certified(
 
     `claim` is the claim in place of the one in the file; `names` are files to be written later.
     """
-    from audits.certificate.files import OTHER_CODE, check_outputs, held, write_all
+    from audits.certificate.folder import check_outputs, held, write_all
 
     asked = claim or read_claim(question.claim)
     folder = output_folder(asked.name, out)
@@ -104,7 +104,7 @@ def certified(
     done = dispatch.certify(replace(question, held=held(folder)), progress, claim)
     write_all(done.certificate, folder, question.claim)
     if done.other_code:
-        warnings.warn(f"this release is {OTHER_CODE}", stacklevel=3)
+        warnings.warn(OTHER_CODE, stacklevel=3)
     if done.broken:
         raise InputError(f"the policy is not met: {'; '.join(done.broken)}", "see the certificate")
     return CertificateContent(done.certificate)

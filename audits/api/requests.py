@@ -157,6 +157,12 @@ class CertifyResult(msgspec.Struct, frozen=True):
     other_code: bool = False
 
 
+OTHER_CODE = (
+    "this release is made by other code than today's (the class, this program or a dependency changed), and"
+    " is printed as it was: --new-release (new_release, again) makes and charges a new one"
+)
+
+
 def attack_on(claim: Claim, *, quick: bool = False) -> Audit:
     """Return a certification's attack on a plain function; `quick`: a tenth of the runs."""
     promise, plan = claim.guarantee, claim.audit

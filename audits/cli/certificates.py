@@ -130,7 +130,8 @@ def _certified(question: "Certify", asked: "Claim", out: Path | None) -> tuple["
     """Certify, write the certificate's files, and say what a reader should know; return its path too."""
     from msgspec.structs import replace
 
-    from audits.certificate.files import OTHER_CODE, check_outputs, held, write_all
+    from audits.api.requests import OTHER_CODE
+    from audits.certificate.folder import check_outputs, held, write_all
     from audits.claim import output_folder
     from audits.reports.standards import annotation
 
@@ -148,7 +149,7 @@ def _certified(question: "Certify", asked: "Claim", out: Path | None) -> tuple["
     if done.reprinted:
         say("run on this data before: printed again, nothing drawn or charged (--new-release makes another)")
     if done.other_code:
-        say(f"warning: this release is {OTHER_CODE}")
+        say(f"warning: {OTHER_CODE}")
     return done, path
 
 
@@ -196,7 +197,8 @@ def release(
     """
     from msgspec import to_builtins
 
-    from audits.certificate.files import FILES, answer, check_outputs, write_release
+    from audits.certificate.folder import check_outputs
+    from audits.certificate.release_files import FILES, answer, write_release
     from audits.certificate.summary import summary
     from audits.claim import output_folder, read_claim
     from audits.reports.tables import is_study, study_of

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import UNSET
 
-from audits.certificate.files import folder_for, write_tables
+from audits.certificate.folder import folder_for, write_tables
 from audits.certificate.summary import summary
 from audits.claim import Claim
 from audits.hypothesis_tests.smoke_test import check_size, of_few_rows

@@ -59,7 +59,7 @@ class SessionOptions:
             with Session.rehearse(bandit, state, seed, coins) as session:
                 yield session
             return
-        from audits.certificate.files import valid_certificate
+        from audits.certificate.valid import valid_certificate
 
         # Refuses what is not certified, has expired, or was changed since.
         valid_certificate(claim, bandit, self.certificate)

@@ -17,7 +17,8 @@ from msgspec.structs import replace as changed
 
 from audits.certificate import release
 from audits.certificate.document import seal, unsealed
-from audits.certificate.files import check_outputs, valid_certificate, write_all
+from audits.certificate.folder import check_outputs, write_all
+from audits.certificate.valid import valid_certificate
 from audits.claim import Claim, read_claim
 from audits.consistency import hazards_of
 from audits.subjects import catalogue

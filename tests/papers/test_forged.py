@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from audits.certificate.document import seal, unsealed
-from audits.certificate.files import write_all
+from audits.certificate.folder import write_all
 from dpaccount.ledger.ledger import init
 from papers.kharkovskii.curate import Order, curate
 from tests.audits.certificate import test_forged as made

@@ -8,7 +8,7 @@ import pytest
 
 from audits import study as python
 from audits.api import dispatch
-from audits.certificate import files, make, release
+from audits.certificate import folder, make, release, release_files
 from audits.claim import read_claim
 from audits.subjects.catalogue import subject_of
 from dpaccount.errors import InputError
@@ -144,19 +144,19 @@ def test_a_release_that_is_kept_is_printed_without_a_question(dpaccount, monkeyp
 
 
 @deep
-@pytest.mark.parametrize("name", [*files.STANDARD, "n.csv", "all-x.csv"])
+@pytest.mark.parametrize("name", [*folder.STANDARD, "n.csv", "all-x.csv"])
 def test_no_release_of_a_study_replaces_its_own_data(dpaccount, tmp_path, name):
     init(dpaccount)
     path = study(name)
     words = [("release", path, "--yes"), ("certify", path), ("release", path, "--dry-run")]
-    for each in words[: 3 if name in files.STANDARD else 1]:
+    for each in words[: 3 if name in folder.STANDARD else 1]:
         refused(dpaccount, tmp_path / name, *each)
     with pytest.raises(InputError, match="is a file of the claim"):
         python.Study.read(path).release(tmp_path)
     assert (entries(), (tmp_path / name).read_text()) == (0, DATA)
 
 
-@pytest.mark.parametrize("name", [*files.STANDARD, *files.FILES])
+@pytest.mark.parametrize("name", [*folder.STANDARD, *release_files.FILES])
 def test_no_release_of_a_claim_replaces_its_own_data(dpaccount, tmp_path, name):
     init(dpaccount)
     (tmp_path / "c.toml").write_text(CLAIM.replace("a.csv", name))
@@ -165,7 +165,7 @@ def test_no_release_of_a_claim_replaces_its_own_data(dpaccount, tmp_path, name):
 
 def test_data_that_an_earlier_release_lists_are_kept(dpaccount, tmp_path):
     init(dpaccount)
-    (tmp_path / files.LISTED).write_text(f"{files.LIST_HEAD}\na.csv\nb.db\n")
+    (tmp_path / folder.LISTED).write_text(f"{folder.LIST_HEAD}\na.csv\nb.db\n")
     for words in (("release", study(), "--yes"), ("certify", study())):
         refused(dpaccount, tmp_path / "a.csv", *words)
 

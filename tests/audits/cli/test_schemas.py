@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from audits.certificate import files, sign
+from audits.certificate import release_files, sign
 from audits.claim import read_claim
 from dpaccount.schemas.catalogue import ANSWERS, FILES, schemas
 from tests.audits.certificate.test_sign import keys
@@ -132,7 +132,7 @@ def documents(dpaccount, tmp_path, root):
     yield "certificate", RECEIVED
     yield "claim", RECEIVED["claim"]
     yield "signature", json.loads(sign._message(RECEIVED, "2026-01-01T00:00:00Z"))
-    yield "release", files.answer(RECEIVED, tmp_path)
+    yield "release", release_files.answer(RECEIVED, tmp_path)
 
 
 def printed(dpaccount, commands):

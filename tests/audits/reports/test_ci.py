@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 from audits import cli
-from audits.certificate.files import junit
+from audits.certificate.junit import junit
 from audits.reports import standards
 from tests.audits.reports.test_reports import HOSTILE, RECEIVED
 from tests.depth import deep
