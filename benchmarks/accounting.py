@@ -15,7 +15,7 @@ from fractions import Fraction
 from benchmarks.account_rows import REALISTIC, trained
 from benchmarks.rows import BenchmarkRow, BenchmarkSetting, Rows
 from dpaccount.accounting.accountant import Accountant
-from dpaccount.accounting.calibrate import calibrate
+from dpaccount.accounting.calibration.calibrate import calibrate
 from dpaccount.accounting.risk import REPORTED_RATES
 from dpaccount.exact import Enclosure
 from dpaccount.plan.events import (

@@ -27,7 +27,7 @@ from dpaccount_packages import install as _install
 
 if TYPE_CHECKING:
     from dpaccount.accounting.accountant import Accountant
-    from dpaccount.accounting.calibrate import calibrate
+    from dpaccount.accounting.calibration.calibrate import calibrate
     from dpaccount.accounting.filters import Filter, Odometer
     from dpaccount.accounting.measures import Measure
     from dpaccount.accounting.training import sgd
@@ -106,7 +106,7 @@ _HOMES = {
     "Measure": "dpaccount.accounting.measures",
     "Odometer": "dpaccount.accounting.filters",
     "Relation": "dpaccount.relation",
-    "calibrate": "dpaccount.accounting.calibrate",
+    "calibrate": "dpaccount.accounting.calibration.calibrate",
     "read_events": "dpaccount.plan.plan_file",
     "sgd": "dpaccount.accounting.training",
     # these stand above all else, which imports nothing of them: they are found by name when asked for

@@ -209,7 +209,8 @@ def calibrate(  # noqa: PLR0913 - options
     from msgspec.structs import asdict
 
     from dpaccount.accounting.answers import calibration_answer
-    from dpaccount.accounting.calibrate import PARAMETERS, named, unknown_in
+    from dpaccount.accounting.calibration.parameters import NAMED
+    from dpaccount.accounting.calibration.unknown import named, unknown_in
     from dpaccount.schemas.fields import Confirmed
 
     wanted = risk.target()
@@ -219,7 +220,7 @@ def calibrate(  # noqa: PLR0913 - options
         target = share = Fraction(0)
     else:
         raise InputError("--epsilon, --delta and --certificate belong to another target", "leave them out")
-    if event == "-" or event.endswith(".json") or (event not in PARAMETERS and Path(event).is_file()):
+    if event == "-" or event.endswith(".json") or (event not in NAMED and Path(event).is_file()):
         if (sensitivity, count, rounds) != (None, None, None):
             raise InputError("the file states --sensitivity, --count and --rounds", "leave them out")
         unknown = unknown_in(parse_json(source(event), event))

@@ -17,7 +17,7 @@ from dpaccount.numerics.work_budget import ANSWER, allowance
 from dpaccount.plan.plan_file import read_plan
 
 if TYPE_CHECKING:
-    from dpaccount.accounting.calibrate import Unknown
+    from dpaccount.accounting.calibration.unknown import Unknown
     from dpaccount.accounting.risk_targets import RiskTarget
     from dpaccount.schemas.costs import CalibrationAnswer
 
@@ -155,12 +155,12 @@ def calibration_answer(
 ) -> "CalibrationAnswer":
     """Return the least noise (or largest parameter) proved to meet (epsilon, delta), or a risk target.
 
-    `unknown`: of an event by its name (`calibrate.named`), or written ``"?"`` in a document (`unknown_in`).
+    `unknown`: of an event by its name (`unknown.named`), or written ``"?"`` in a document (`unknown_in`).
     Raises `InputError` where it has no such value, or a number is out of range.
     """
     from msgspec import UNSET, convert
 
-    from dpaccount.accounting.calibrate import settle
+    from dpaccount.accounting.calibration.calibrate import settle
     from dpaccount.accounting.risk_targets import settle_risk
     from dpaccount.schemas.costs import CalibrationAnswer, RiskAnswer
     from dpaccount.schemas.fields import AtDelta, BoundEnds

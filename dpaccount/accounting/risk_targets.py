@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpaccount.accounting.accountant import Accountant
-from dpaccount.accounting.calibrate import FINE, Calibration, Unknown, plans_of, search
+from dpaccount.accounting.calibration.calibrate import FINE, Calibration, search
+from dpaccount.accounting.calibration.unknown import Unknown, plans_of
 from dpaccount.accounting.risk import DISTANCE, MOST_MU, risk_of, share_argument
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure, Exact, exact_argument, shown

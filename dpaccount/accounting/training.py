@@ -28,7 +28,8 @@ from fractions import Fraction
 from typing import Any
 
 from dpaccount.accounting.accountant import Accountant
-from dpaccount.accounting.calibrate import Calibration, Unknown, settle
+from dpaccount.accounting.calibration.calibrate import Calibration, settle
+from dpaccount.accounting.calibration.unknown import Unknown
 from dpaccount.accounting.profile import svg_of
 from dpaccount.documents import csv_text
 from dpaccount.errors import InputError

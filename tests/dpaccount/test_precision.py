@@ -17,7 +17,8 @@ from flint import arb, ctx
 
 import dpaccount as dp
 from dpaccount.accounting.accountant import Accountant
-from dpaccount.accounting.calibrate import calibrate, settle, unknown_in
+from dpaccount.accounting.calibration.calibrate import calibrate, settle
+from dpaccount.accounting.calibration.unknown import unknown_in
 from dpaccount.documents import parse_json
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.numerics.work_budget import spend

@@ -5,7 +5,9 @@ from fractions import Fraction
 import pytest
 
 from dpaccount.accounting.accountant import Accountant
-from dpaccount.accounting.calibrate import CLOSED, FALLS, FINE, GAP, PARAMETERS, calibrate, first_met
+from dpaccount.accounting.calibration.calibrate import FINE, GAP, calibrate
+from dpaccount.accounting.calibration.least_noise import first_met
+from dpaccount.accounting.calibration.parameters import CLOSED, NAMED
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure
 from dpaccount.plan.events import VOCABULARY, Plan, Relation
@@ -26,7 +28,7 @@ ALIKE = ("bounded_range", "permute_and_flip", "randomized_response")  #: curves 
 def account(name, value, count, delta, rounds):
     """Return ε as `account` would print it by default."""
     shape = {} if rounds is None else {"rounds": rounds}
-    event = VOCABULARY[name](**{PARAMETERS[name]: value, "count": count, **shape})
+    event = VOCABULARY[name](**{NAMED[name].key: value, "count": count, **shape})
     return Accountant(Plan(Relation.REPLACE_ONE, (event,))).epsilon(delta)
 
 
@@ -42,7 +44,7 @@ def test_every_event_with_a_scale_is_known():
         "shuffled_response",
         "gaussian_mixture",
     }  # with δ, steps or a population: sought in a file
-    assert with_scale - several == set(PARAMETERS)
+    assert with_scale - several == set(NAMED)
 
 
 @looped("power", [1, 2, 7, 40])
@@ -55,7 +57,7 @@ def test_a_value_that_meets_the_wider_answer_is_found_in_few_steps_near_the_firs
         exact = value ** (-power if up else power)
         return Enclosure(exact, exact + gap)
 
-    value, text, bounds = first_met(cost, "1.000000000000", Fraction(1), up=up)
+    value, text, bounds = first_met(cost, Fraction(1), Fraction(1), up=up)
     assert (Fraction(text), cost(value)) == (value, bounds)
     assert cost(value, GAP).upper <= 1
     assert abs(value - 1) < GAP * max(3 / power, 0.3)
@@ -67,7 +69,7 @@ def test_a_value_that_meets_the_wider_answer_is_found_in_few_steps_near_the_firs
     ("name", "target"),
     [
         (name, target)
-        for name in sorted(PARAMETERS)
+        for name in sorted(NAMED)
         for target in TARGETS
         if target == "ordinary" or name not in ALIKE
     ],
@@ -79,7 +81,7 @@ def test_it_is_enough_and_a_millionth_less_is_not(name, target):
     assert Fraction(found.text) == found.value
     assert found.bounds.upper <= epsilon
     assert account(name, found.text, count, delta, rounds).upper <= epsilon
-    less = found.value * (1 - LESS if PARAMETERS[name] in FALLS else 1 + LESS)
+    less = found.value * (1 - LESS if NAMED[name].falls else 1 + LESS)
     broken = account(name, less, count, delta, rounds)
     assert (broken.upper if broken.lower is None else broken.lower) > epsilon
 
@@ -128,7 +130,7 @@ def test_extremes(name, epsilon, delta, count):
         ("gaussian", {"count": 0}, "count"),
         *(
             (name, {"count": (1 << 63) + 1}, "the count is out of range")
-            for name in sorted(set(PARAMETERS) - set(CLOSED))
+            for name in sorted(set(NAMED) - CLOSED)
         ),
         *(("tree", {"rounds": 10**n}, "number of rounds is out of range") for n in (19, 308, 1000, 5000)),
         *(

@@ -7,7 +7,9 @@ from fractions import Fraction
 import pytest
 
 from dpaccount import Accountant, DiscreteGaussian, Gaussian, Plan, PoissonSubsampled, calibrate
-from dpaccount.accounting.calibrate import FALLS, PARAMETERS, settle, unknown_in
+from dpaccount.accounting.calibration.calibrate import settle
+from dpaccount.accounting.calibration.parameters import NAMED
+from dpaccount.accounting.calibration.unknown import unknown_in
 from dpaccount.documents import parse_json
 from dpaccount.errors import InputError
 from dpaccount.plan.events import VOCABULARY
@@ -16,7 +18,7 @@ from tests.depth import deep
 
 def by_every_route(name, epsilon, delta, **fixed):
     """Return what is found by name, in a file, and by a function."""
-    key, falls = PARAMETERS[name], PARAMETERS[name] in FALLS
+    key, falls = NAMED[name].key, NAMED[name].falls
     event = {"event": name, key: "?", **fixed}
     text = json.dumps({"schema": "dpaccount/events/1", "relation": "replace-one", "events": [event]})
     by_function = calibrate(

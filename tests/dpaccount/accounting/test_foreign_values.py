@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from dpaccount import Accountant
-from dpaccount.accounting.calibrate import settle, unknown_in
+from dpaccount.accounting.calibration.calibrate import settle
+from dpaccount.accounting.calibration.unknown import unknown_in
 from dpaccount.documents import parse_json
 from dpaccount.exact import Enclosure
 from dpaccount.plan.plan_file import read_plan

@@ -11,7 +11,7 @@ from dpaccount.accounting import account as answering
 from dpaccount.accounting.account import close
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.answers import account_answer
-from dpaccount.accounting.calibrate import calibrate
+from dpaccount.accounting.calibration.calibrate import calibrate
 from dpaccount.accounting.methods import closed_forms
 from dpaccount.accounting.methods.answer import DeltaAt, EpsilonAt
 from dpaccount.documents import parse_json

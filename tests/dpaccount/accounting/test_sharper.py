@@ -10,7 +10,7 @@ from flint import arb, fmpz
 
 from dpaccount.accounting import account
 from dpaccount.accounting.accountant import Accountant
-from dpaccount.accounting.calibrate import calibrate
+from dpaccount.accounting.calibration.calibrate import calibrate
 from dpaccount.accounting.methods import upper
 from dpaccount.accounting.methods.answer import EpsilonAt
 from dpaccount.numerics.closed import bounded_range, renyi, single_order

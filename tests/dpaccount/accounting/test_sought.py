@@ -8,10 +8,11 @@ from itertools import pairwise
 import pytest
 
 from dpaccount.accounting.accountant import Accountant
-from dpaccount.accounting.calibrate import FIXED, settle, unknown_in
+from dpaccount.accounting.calibration.calibrate import settle
+from dpaccount.accounting.calibration.parameters import SOUGHT
+from dpaccount.accounting.calibration.unknown import unknown_in
 from dpaccount.documents import parse_json
 from dpaccount.errors import InputError
-from dpaccount.plan.event_base import RANGES
 from tests.depth import deep
 from tests.looped import looped
 
@@ -128,7 +129,7 @@ def test_what_is_found_meets_the_target_by_the_way_back(event, path, values):
 
 def test_every_number_of_an_event_is_tried_here():
     tried = {(each.values if hasattr(each, "marks") else each)[1][-1] for each in WAYS}
-    assert set(RANGES) - set(FIXED) <= tried
+    assert set(SOUGHT) <= tried
 
 
 PAIR = {"event": "dominating_pair", "p": ["1/2", "1/2"], "q": ["1/4", "3/4"]}

@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 import dpaccount
 from audits import cli
-from dpaccount.accounting import calibrate as calibration
 from dpaccount.accounting import training
 from dpaccount.accounting.accountant import Accountant
-from dpaccount.accounting.calibrate import calibrate, settle, unknown_in
+from dpaccount.accounting.calibration import calibrate as calibration
+from dpaccount.accounting.calibration.calibrate import calibrate, settle
+from dpaccount.accounting.calibration.unknown import unknown_in
 from dpaccount.accounting.training import Training, curve_csv, least_sigma, steps_of
 from dpaccount.documents import parse_json
 from dpaccount.errors import InputError
