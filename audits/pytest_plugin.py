@@ -23,7 +23,8 @@ from audits.api.arguments import (
     described,
     terms_of,
 )
-from audits.api.on_code import audit_function, described_by
+from audits.api.on_code.audit import audit_function
+from audits.api.on_code.data import described_by
 from audits.api.requests import Audit
 from audits.attack.confirmation import FALSE_ALARM
 from audits.attack.runs import silent

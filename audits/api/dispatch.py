@@ -8,7 +8,10 @@ from contextlib import nullcontext
 
 from msgspec.structs import replace
 
-from audits.api import on_code, on_subject
+from audits.api import on_subject
+from audits.api.on_code.audit import audit_code
+from audits.api.on_code.certify import certify_code
+from audits.api.on_code.sensitivity import code_sensitivity
 from audits.api.on_results import audit_one_run, audit_samples
 from audits.api.requests import Audit, Certify, CertifyResult, OneRunAudit, SamplesAudit, Sensitivity
 from audits.attack.runs import Progress
@@ -26,7 +29,7 @@ def certify(question: Certify, progress: Progress, claim: Claim | None = None) -
     """Answer `dpaccount certify`; `claim` takes the place of the one in the request's file."""
     claim = claim or read_claim(question.claim)
     if runs_apart(claim.use):
-        return on_code.certify_code(question, claim, progress)
+        return certify_code(question, claim, progress)
     effort = AuditBudget(question.quick, question.jobs, counted=progress)
     subject = catalogue.subject_of(claim)
     with on_disk(claim) if question.release else nullcontext(claim) as one_reading:
@@ -40,7 +43,7 @@ def audit(question: Audit | SamplesAudit | OneRunAudit, progress: Progress) -> A
     if isinstance(question, OneRunAudit):
         return audit_one_run(question, progress)
     if not is_catalogued_audit(question):
-        return on_code.audit_code(question, progress)
+        return audit_code(question, progress)
     subject = on_subject.subject_asked(question, catalogue.find(question.use).made_by)
     if question.relation not in (None, subject.relation):
         raise InputError(f"{question.use} is about {subject.relation}", "say that as --relation")
@@ -52,7 +55,7 @@ def audit(question: Audit | SamplesAudit | OneRunAudit, progress: Progress) -> A
 def sensitivity(question: Sensitivity) -> Search | SensitivityAnswer:
     """Answer `dpaccount sensitivity` for a query, or for all bounds that a class declares."""
     if question.declared is not None or ":" in question.use:
-        return on_code.code_sensitivity(question)
+        return code_sensitivity(question)
     made_by = catalogue.find(question.use).made_by
     return on_subject.declared_answer(question, catalogue.make(made_by, None, examples=True))
 

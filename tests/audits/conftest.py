@@ -66,9 +66,9 @@ class InProcess(crew.Crew):
 def in_process(monkeypatch):
     """Let commands and fixtures use crews without processes; return their class, to set `cost` on."""
     from audits import pytest_plugin
-    from audits.api import on_code
+    from audits.api.on_code import certify, processes, sensitivity
 
     monkeypatch.setattr(InProcess, "cost", 0.0)
-    for module in (on_code, pytest_plugin):
+    for module in (certify, processes, sensitivity, pytest_plugin):
         monkeypatch.setattr(module, "Crew", InProcess)
     return InProcess

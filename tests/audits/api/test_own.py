@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
-from audits.api import on_code
 from audits.api.dispatch import certify
+from audits.api.on_code import certify as on_code
 from audits.api.on_subject import with_cut_noted
 from audits.api.requests import Audit, Certify
 from audits.api.verdicts import not_attacked

@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from audits.api import on_code
+from audits.api.on_code.processes import crew_of
 from audits.api.requests import Audit
 from audits.claim import AuditPlan
 from audits.datasets.forms import CodedColumn, Layout
@@ -153,7 +153,7 @@ def test_the_number_of_jobs_is_a_part_of_what_was_asked(tmp_path, monkeypatch):
         monkeypatch.setattr("os.cpu_count", lambda: processors)
         plan = AuditPlan()
         question = Audit("shop:f", Fraction(1), Fraction(0), plan, jobs=jobs, keep=tmp_path / "k")
-        on_code._crew(Code("shop:f", ()), question, 9.0, lambda _: None)._kept.close()
+        crew_of(Code("shop:f", ()), question, lambda _: None)._kept.close()
 
     begun(4, 2)
     begun(4, 2)
