@@ -11,9 +11,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 from msgspec import UNSET
 
-from audits.cli.options import File, Flag, Json, Source, Text, Url, Whole, lines, say, show, source, whole
-from bandits.cli import modeler_options as outsourcing
-from bandits.cli.schemas import PublicSession, SessionError, TicketAnswer, Told
+from audits.cli.options import (
+    File,
+    Flag,
+    Json,
+    Source,
+    Text,
+    Url,
+    Whole,
+    lines,
+    number,
+    say,
+    show,
+    source,
+    whole,
+)
+from bandits.cli.modeler_options import ModelerOptions
+from bandits.cli.schemas import Answered, PublicSession, Query, SessionError, TicketAnswer, Told
 from dpaccount.documents import Place, parse_json
 from dpaccount.errors import InputError
 
@@ -93,10 +107,10 @@ class SessionOptions:
 REQUESTS = ("ask", "tell", "bits", "ticket", "public", "end")  #: of a line, one of which it has
 Answer = TicketAnswer | Told | PublicSession | SessionError
 MAX_LINE, MAX_TICKET = 2**20, 10**9  #: bytes of a line, and a ticket
-NO_SESSION, NO_MODELER = SessionOptions(), outsourcing.ModelerOptions()
+NO_SESSION, NO_MODELER = SessionOptions(), ModelerOptions()
 
 
-def _is_modeler(file: Path, options: SessionOptions, modeler: outsourcing.ModelerOptions) -> bool:
+def _is_modeler(file: Path, options: SessionOptions, modeler: ModelerOptions) -> bool:
     """Say whether a first argument is a modeler's state: by --table, which begins one, or by its content."""
     if options != NO_SESSION:
         return False
@@ -109,7 +123,7 @@ def ask(
     claim: File,
     *,
     options: SessionOptions = NO_SESSION,
-    modeler: outsourcing.ModelerOptions = NO_MODELER,
+    modeler: ModelerOptions = NO_MODELER,
     context: Source | None = None,
     ticket: Whole = None,
     end: Flag = False,
@@ -141,13 +155,18 @@ def ask(
             raise InputError(
                 "--context, --ticket and --end are about people", "a modeler has rows, leave them"
             )
-        return outsourcing.next_index(claim, modeler, as_json=json_)
-    number = whole(ticket, "--ticket")
-    if (context is not None) + (number is not None) + end > 1:
+        from bandits.outsourced_optimisation.saved import opened
+
+        with opened(claim, modeler.table, modeler.settings()) as learner:
+            query = Query(learner.ask(), learner.answered)
+        show(query, json_, lambda answer: str(answer["index"]))
+        return 0
+    issued = whole(ticket, "--ticket")
+    if (context is not None) + (issued is not None) + end > 1:
         raise InputError("--context, --ticket and --end each ask for something else", "give one of them")
     brought = None if context is None else _context(context)
     with options.opened(claim) as session:
-        answer = _shown(session) if end else _given(session, brought, number)
+        answer = _shown(session) if end else _given(session, brought, issued)
     if isinstance(answer, TicketAnswer) and answer.clipped is not UNSET:
         say(f"{answer.clipped} coordinates are out of the claim's range and were clipped")
     show(answer, json_, lines)
@@ -179,15 +198,21 @@ def tell(
         The answer, or - for one on standard input.
     """
     if _is_modeler(claim, options, NO_MODELER):
-        return outsourcing.learn(claim, ticket, reward, as_json=json_)
-    number, answer = whole(ticket, "TICKET"), _reward(reward)
+        from bandits.outsourced_optimisation.saved import opened
+
+        at, output = whole(ticket, "INDEX", 0) or 0, number(reward, "VALUE")
+        if output is None:
+            raise InputError("VALUE is missing", "give a number")
+        with opened(claim) as learner:
+            learner.tell(at, float(output))
+            answered = Answered(at, learner.answered)
+        show(answered, json_, lines)
+        return 0
+    issued, observed = whole(ticket, "TICKET"), _reward(reward)
     with options.opened(claim) as session:
-        counts = session.tell(number or 0, answer)
-    show(
-        Told(number, counts),
-        json_,
-        lambda shown: f"ticket {shown['ticket']}: " + ("counts" if counts else "late"),
-    )
+        counts = session.tell(issued or 0, observed)
+    told = Told(issued, counts)
+    show(told, json_, lambda answer: f"ticket {answer['ticket']}: " + ("counts" if counts else "late"))
     return 0
 
 

@@ -1,24 +1,11 @@
-"""`ask` and `tell` of a modeler, who has noisy rows and asks their owner for outputs."""
+"""The options of a modeler, who has noisy rows and asks their owner for outputs."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from cyclopts import Parameter
 
-from audits.cli.options import (
-    File,
-    Flag,
-    Number,
-    Numbers,
-    Source,
-    Whole,
-    lines,
-    number,
-    show,
-    whole,
-)
-from bandits.cli.schemas import Answered, Query
+from audits.cli.options import File, Flag, Number, Numbers, Whole, number, whole
 from dpaccount.errors import InputError
 
 
@@ -57,33 +44,7 @@ class ModelerOptions:
         if noise is not None and noise < 0:
             raise InputError(f"--noise is {self.noise}", "a variance of at least 0 belongs there")
         errors = Settings.noise if noise is None else float(noise)
-        return Settings(start, errors, seed, self.smallest, rounds, self._scales(), self.published)
-
-    def _scales(self) -> tuple[float, ...] | None:
         parts = [] if self.lengths is None else self.lengths.split(",")
         lengths = [number(part.strip(), "--lengths") for part in parts]
-        return tuple(float(each) for each in lengths if each is not None) or None
-
-
-def next_index(state: Path, options: ModelerOptions, *, as_json: bool) -> int:
-    """Print the index of the row that a modeler asks for next."""
-    from bandits.outsourced_optimisation.saved import opened
-
-    with opened(state, options.table, options.settings()) as modeler:
-        answer = Query(modeler.ask(), modeler.answered)
-    show(answer, as_json, lambda shown: str(shown["index"]))
-    return 0
-
-
-def learn(state: Path, index: Number, value: Source, *, as_json: bool) -> int:
-    """Tell a modeler the answer at a row."""
-    from bandits.outsourced_optimisation.saved import opened
-
-    at, observed = whole(index, "INDEX", 0) or 0, number(value, "VALUE")
-    if observed is None:
-        raise InputError("VALUE is missing", "give a number")
-    with opened(state) as modeler:
-        modeler.tell(at, float(observed))
-        answer = Answered(at, modeler.answered)
-    show(answer, as_json, lines)
-    return 0
+        scales = tuple(float(each) for each in lengths if each is not None) or None
+        return Settings(start, errors, seed, self.smallest, rounds, scales, self.published)
