@@ -21,6 +21,7 @@ import numpy as np
 from audits.attack.runs import Progress, progress_counter, silent
 from bandits.selection.rehearsals import played
 from bandits.statistics.arrays import Floats
+from dpaccount.accounting.profile import svg_of
 from dpaccount.checker.derivation import check_derivation
 from dpaccount.documents import csv_text
 from dpaccount.errors import InputError
@@ -246,29 +247,26 @@ def write_out(folder: Path, answer: dict[str, Any], curves: dict[str, Floats]) -
 
 def drawn(folder: Path, title: str, measure: str, curves: dict[str, Floats]) -> None:
     """Write `curves.csv` and `regret.svg`: means of [trials, rounds], with bands of two standard errors."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    mpl.rcParams["svg.hashsalt"] = "dpaccount"  # the same bytes for the same curves
-    from matplotlib import pyplot as plt
-
-    figure, axes = plt.subplots(figsize=(9, 6))
     rows: list[tuple[object, ...]] = [("cell", "round", "mean", "standard_error")]
-    for label, regret in curves.items():
-        rounds = regret.shape[1]
-        marks = np.unique(np.linspace(1, rounds, min(rounds, 200)).astype(int)) - 1
-        mean = regret.mean(axis=0)[marks]
-        error = regret.std(axis=0, ddof=1)[marks] / math.sqrt(len(regret))
-        (line,) = axes.plot(marks + 1, mean, label=label)
-        axes.fill_between(marks + 1, mean - 2 * error, mean + 2 * error, alpha=0.2, color=line.get_color())
-        points = zip(marks, mean, error, strict=True)
-        rows += [(label, int(t) + 1, Decimal(f"{m:.4f}"), Decimal(f"{e:.4f}")) for t, m, e in points]
+
+    def draw(axes: Any) -> None:
+        for label, regret in curves.items():
+            rounds = regret.shape[1]
+            marks = np.unique(np.linspace(1, rounds, min(rounds, 200)).astype(int)) - 1
+            mean = regret.mean(axis=0)[marks]
+            error = regret.std(axis=0, ddof=1)[marks] / math.sqrt(len(regret))
+            (line,) = axes.plot(marks + 1, mean, label=label)
+            axes.fill_between(
+                marks + 1, mean - 2 * error, mean + 2 * error, alpha=0.2, color=line.get_color()
+            )
+            points = zip(marks, mean, error, strict=True)
+            rows.extend((label, int(t) + 1, Decimal(f"{m:.4f}"), Decimal(f"{e:.4f}")) for t, m, e in points)
+        axes.set(xlabel="round", ylabel=measure, title=title)
+        ends = [float(each[:, -1].mean()) for each in curves.values()]
+        if min(ends) > 0 and max(ends) > FAR * min(ends):
+            axes.set_yscale("log")
+        # Where hundreds of curves leave the most room takes long to find.
+        axes.legend(fontsize=6, loc="best" if len(curves) <= MANY_CURVES else "upper left")
+
+    (folder / "regret.svg").write_text(svg_of(draw, (9, 6)), encoding="utf-8", newline="")
     (folder / "curves.csv").write_text(csv_text(rows), encoding="utf-8", newline="")
-    axes.set(xlabel="round", ylabel=measure, title=title)
-    ends = [float(each[:, -1].mean()) for each in curves.values()]
-    if min(ends) > 0 and max(ends) > FAR * min(ends):
-        axes.set_yscale("log")
-    # Where hundreds of curves leave the most room takes long to find.
-    axes.legend(fontsize=6, loc="best" if len(curves) <= MANY_CURVES else "upper left")
-    figure.savefig(folder / "regret.svg", metadata={"Date": None})
-    plt.close(figure)

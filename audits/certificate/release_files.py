@@ -1,6 +1,5 @@
 """The files of released numbers: release.json, release.csv and release.svg."""
 
-import io
 import json
 import sys
 from importlib.util import find_spec
@@ -9,6 +8,7 @@ from typing import Any
 
 from audits.certificate.folder import write_tables
 from audits.reports.tables import APART, Row, rows_of
+from dpaccount.accounting.profile import svg_of
 from dpaccount.documents import csv_text
 
 FILES = ("release.json", "release.csv", "release.svg")  #: what `write_release` writes
@@ -46,24 +46,16 @@ def write_release(answer: dict[str, Any], folder: Path) -> None:
 
 def picture(rows: list[Row]) -> str:
     """Return a picture of the first numbers with their intervals, as SVG."""
-    import matplotlib as mpl
-
-    mpl.use("svg")
-    mpl.rcParams["svg.hashsalt"] = "dpaccount"  # deterministic output for the same release
-    from matplotlib import pyplot as plt
-
     drawn = rows[:MOST_DRAWN]
-    figure, axes = plt.subplots(figsize=(7, 1 + 0.28 * len(drawn)), layout="constrained")
-    for place, row in enumerate(drawn):
-        axes.plot(row.value, place, "o", color="C0")
-        if row.low is not None and row.high is not None:
-            axes.hlines(place, row.low, row.high, color="C0")
-    axes.set_yticks(
-        range(len(drawn)), [f"{row.name} {row.place}".strip().replace("$", r"\$") for row in drawn]
-    )
-    axes.invert_yaxis()
-    axes.grid(axis="x", alpha=0.3)
-    out = io.StringIO()
-    figure.savefig(out, format="svg", metadata={"Date": None})
-    plt.close(figure)
-    return out.getvalue()
+    names = [f"{row.name} {row.place}".strip().replace("$", r"\$") for row in drawn]
+
+    def draw(axes: Any) -> None:
+        for place, row in enumerate(drawn):
+            axes.plot(row.value, place, "o", color="C0")
+            if row.low is not None and row.high is not None:
+                axes.hlines(place, row.low, row.high, color="C0")
+        axes.set_yticks(range(len(drawn)), names)
+        axes.invert_yaxis()
+        axes.grid(axis="x", alpha=0.3)
+
+    return svg_of(draw, (7, 1 + 0.28 * len(drawn)), layout="constrained")

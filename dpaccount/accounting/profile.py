@@ -101,7 +101,7 @@ def _csv(points: Sequence[Point]) -> str:
     return csv_text([("epsilon", "delta_lower", "delta_upper"), *rows])
 
 
-def svg_of(draw: Callable[[Any], object]) -> str:
+def svg_of(draw: Callable[[Any], object], size: tuple[float, float] = (6, 4), **layout: Any) -> str:
     """Draw on new axes, and return the picture as SVG text."""
     import matplotlib as mpl
 
@@ -109,7 +109,7 @@ def svg_of(draw: Callable[[Any], object]) -> str:
     mpl.rcParams["svg.hashsalt"] = "dpaccount"  # the same input draws the same file
     from matplotlib import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(6, 4))
+    figure, axes = plt.subplots(figsize=size, **layout)
     draw(axes)
     out = io.StringIO()
     figure.savefig(out, format="svg", metadata={"Date": None})
