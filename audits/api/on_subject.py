@@ -103,6 +103,8 @@ def audit_subject(question: Audit, subject: Subject, effort: AuditBudget, progre
     outcome = _attacked(question, subject, proved, suspect, effort)
     evidence = refuted_by(evidence, outcome.failing)
     unseen = unmeasured(evidence, suspect)
+    refuted = [entry for entry in evidence if entry.rule != "assume_view" and entry.status == "refuted"]
+    broken = [f"{entry.name}: {_wrong(entry)}" for entry in refuted]
     bound, epsilon, curve = outcome.results[0][1], question.epsilon, question.curve
     leaked = bound if unseen else could_show(bound, partial(exceeds, epsilon=epsilon, curve=curve))
     pair = describe(suspect.pair, suspect.coins, "the neighbouring pair under attack")
@@ -115,7 +117,7 @@ def audit_subject(question: Audit, subject: Subject, effort: AuditBudget, progre
         witness=AttackWitness(
             **asdict(pair),
             event=bound.sentence(),
-            findings=[*unseen, *_broken(evidence), *suspect.notes, *unmet(subject)],
+            findings=[*unseen, *broken, *suspect.notes, *unmet(subject)],
         ),
     )
     return with_cut_noted(answer, plan)
@@ -165,12 +167,6 @@ def unmeasured(evidence: list[Evidence], suspect: WorstPair) -> list[str]:
     if not suspect.drawn:
         wrong.append("no run draws noise, so there is no release to score")
     return wrong
-
-
-def _broken(evidence: list[Evidence]) -> list[str]:
-    """Return the other hypotheses of the proof that were refuted."""
-    others = [entry for entry in evidence if entry.rule != "assume_view"]
-    return [f"{entry.name}: {_wrong(entry)}" for entry in others if entry.status == "refuted"]
 
 
 def _wrong(entry: Evidence) -> str:

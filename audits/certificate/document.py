@@ -73,13 +73,9 @@ def draft(
 
 def unsealed(certificate: parts.Draft) -> dict[str, Any]:
     """Return a certificate's document without its seal."""
-    document = to_builtins(certificate, enc_hook=_number)
+    # A number of a subclass, as NumPy's float64 is, becomes what JSON writes.
+    document = to_builtins(certificate, enc_hook=lambda number: json.loads(json.dumps(number)))
     return {**document, "hazards": [*consistency.hazards_of(document), *certificate.hazards]}
-
-
-def _number(value: object) -> object:
-    """Return a number of a subclass, as NumPy's float64 is, as JSON writes it."""
-    return json.loads(json.dumps(value))
 
 
 def seal(document: Mapping[str, Any]) -> dict[str, Any]:

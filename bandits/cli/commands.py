@@ -32,8 +32,6 @@ from dpaccount.documents import Place, parse_json
 from dpaccount.errors import InputError
 
 if TYPE_CHECKING:
-    from audits.claim import Claim
-    from bandits.learning.arrivals import Live
     from bandits.learning.session import Session
 
 
@@ -61,7 +59,9 @@ class SessionOptions:
         from audits.subjects.catalogue import subject_of
         from bandits.learning.session import Session
 
-        state, claim = self._file(), read_claim(file)
+        if self.state is None:
+            raise InputError("--state is missing", "name the session's state file")
+        claim = read_claim(file)
         bandit: Any = subject_of(claim)
         seed, coins = whole(self.rehearse, "--rehearse", 0), claim.audit.seed
         if seed is not None:
@@ -70,24 +70,14 @@ class SessionOptions:
                     "a rehearsal is charged to nobody", "leave --ledger and --scope, or --rehearse, out"
                 )
             say("rehearsal: simulated noise, for made-up people only")
-            with Session.rehearse(bandit, state, seed, coins) as session:
+            with Session.rehearse(bandit, self.state, seed, coins) as session:
                 yield session
             return
+        from audits.certificate.release import paying_ledger
         from audits.certificate.valid import valid_certificate
 
         # Refuses what is not certified, has expired, or was changed since.
         valid_certificate(claim, bandit, self.certificate)
-        yield from self._paid(claim, bandit, coins)
-
-    def _file(self) -> Path:
-        if self.state is None:
-            raise InputError("--state is missing", "name the session's state file")
-        return self.state
-
-    def _paid(self, claim: "Claim", bandit: "Live", coins: int) -> "Iterator[Session]":
-        from audits.certificate.release import paying_ledger
-        from bandits.learning.session import Session
-
         pays = claim.paid_by(self.ledger)
         if pays is None:
             raise InputError(
@@ -98,10 +88,12 @@ class SessionOptions:
                 f"the claim is charged in the scope {claim.scope}", "leave --scope out, or give that"
             )
         scope = claim.scope if self.scope is None else self.scope
-        with paying_ledger(claim, pays) as ledger:
-            delta = claim.guarantee.delta
-            with Session.open(bandit, ledger, self._file(), coins, delta, scope=scope) as session:
-                yield session
+        delta = claim.guarantee.delta
+        with (
+            paying_ledger(claim, pays) as ledger,
+            Session.open(bandit, ledger, self.state, coins, delta, scope=scope) as session,
+        ):
+            yield session
 
 
 REQUESTS = ("ask", "tell", "bits", "ticket", "public", "end")  #: of a line, one of which it has
@@ -208,7 +200,11 @@ def tell(
             answered = Answered(at, learner.answered)
         show(answered, json_, lines)
         return 0
-    issued, observed = whole(ticket, "TICKET"), _reward(reward)
+    issued = whole(ticket, "TICKET")
+    try:
+        observed = float(sys.stdin.readline() if reward == "-" else reward)
+    except ValueError:
+        raise InputError("REWARD is no number", "give nan for an unknown one") from None
     with options.opened(claim) as session:
         counts = session.tell(issued or 0, observed)
     told = Told(issued, counts)
@@ -303,10 +299,3 @@ def _context(name: str) -> Any:
         raise InputError(
             f"{what}: this is no JSON", "give a list of coordinates for each candidate"
         ) from None
-
-
-def _reward(text: str) -> float:
-    try:
-        return float(sys.stdin.readline() if text == "-" else text)
-    except ValueError:
-        raise InputError("REWARD is no number", "give nan for an unknown one") from None

@@ -11,8 +11,8 @@ class Parameter:
     """A key of events, how the cost goes with its number, and which events it calibrates by their names."""
 
     key: str
-    falls: bool = False  #: a larger number costs less
     unsought: str = ""  #: why its number cannot be sought
+    falls: bool = False  #: a larger number costs less
     events: Mapping[str, bool] = field(default_factory=dict)  #: true where a formula is the cost at any count
 
 
@@ -32,26 +32,21 @@ ROWS = (
     Parameter("rho", events={"zcdp": True}),
     Parameter("mu", events={"gdp": True}),
     *(Parameter(key, falls=True) for key in ("k", "population", "separation", "steps", "gamma")),
-    Parameter("times", unsought="the bound is for whole epochs of steps/times; count may be sought"),
-    Parameter("bins", unsought="what more of them cost is not known to be less"),
-    Parameter("start", unsought="it says where a stream begins, not how much it costs"),
-    Parameter("cover", unsought="it says who pays, not how much"),
-    Parameter(
-        "points", unsought="an order says where a divergence is taken; the epsilon beside it may be sought"
-    ),
-    Parameter("p", unsought="probabilities add up to 1, so none is free by itself"),
-    Parameter("q", unsought="probabilities add up to 1, so none is free by itself"),
-    Parameter(
-        "categories", unsought="a third value may cost more or less than two do; epsilon may be sought"
-    ),
-    Parameter("weights", unsought="they add up to 1, so none is free by itself"),
-    Parameter("shape", unsought="it says which law a number of runs has; gamma may be sought"),
-    Parameter("batch", unsought="a truncated sample may cost less where it grows; sigma may be sought"),
-    Parameter("parts", unsought="a factor may have as many bands; sigma or rate may be sought"),
-    Parameter("rows", unsought="a bound may fall while an entry grows; sigma may be sought"),
+    Parameter("times", "the bound is for whole epochs of steps/times; count may be sought"),
+    Parameter("bins", "what more of them cost is not known to be less"),
+    Parameter("start", "it says where a stream begins, not how much it costs"),
+    Parameter("cover", "it says who pays, not how much"),
+    Parameter("points", "an order says where a divergence is taken; the epsilon beside it may be sought"),
+    *(Parameter(key, "probabilities add up to 1, so none is free by itself") for key in ("p", "q")),
+    Parameter("categories", "a third value may cost more or less than two do; epsilon may be sought"),
+    Parameter("weights", "they add up to 1, so none is free by itself"),
+    Parameter("shape", "it says which law a number of runs has; gamma may be sought"),
+    Parameter("batch", "a truncated sample may cost less where it grows; sigma may be sought"),
+    Parameter("parts", "a factor may have as many bands; sigma or rate may be sought"),
+    Parameter("rows", "a bound may fall while an entry grows; sigma may be sought"),
     Parameter(
         "coefficients",
-        unsought="a bound may fall while a coefficient grows to the next one; the last one may be sought",
+        "a bound may fall while a coefficient grows to the next one; the last one may be sought",
     ),
 )
 PARAMETERS = {**{key: Parameter(key) for key in RANGES}, **{row.key: row for row in ROWS}}
