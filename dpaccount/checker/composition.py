@@ -17,18 +17,22 @@ MAX_SUBJECT = 10_000  # characters of the name of a composition
 # ------------------------------------------------------------------ who sees what
 
 
+# Source: elementary.  Trap: everyone is shown a view for `others`, which may read a person's own data.
 @rule(Private, View)
 def post_process(part: Private, view: View) -> Private:
     """Post-processing: a public view is at least as private as the releases that it reads."""
     return viewed(part, view, "everyone", "central", "central")
 
 
+# Source: Hsu et al. 2014, billboard lemma.  Trap: a central conclusion: what a person is shown reads that
+# person's own data.
 @rule(Private, View)
 def billboard(part: Private, view: View) -> Private:
     """What is shown to a person may read their own data too; the others see no more than the releases."""
     return viewed(part, view, "others", "central", "joint")
 
 
+# Source: elementary.  Trap: a central premise, whose raw data somebody collects.
 @rule(Private, View)
 def local_view(part: Private, view: View) -> Private:
     """Post-processing of local messages is locally private against any observer."""
@@ -45,6 +49,8 @@ def viewed(part: Private, view: View, audience: str, needed: str, observer: str)
 # ------------------------------------------------------------------ one leaf, released many times
 
 
+# Source: elementary; docs/rules.md, R7, R9 and R10.  Trap: the cost of one release. Or a leaf with units of
+# its own. Or a statement on groups, whose units may lie in different covers: groups come after.
 @rule(Private, Covered)
 def nodes(leaf: Private, covered: Covered) -> Private:
     """A leaf that is released over covers costs a unit as often as it is covered."""
@@ -63,6 +69,7 @@ def nodes(leaf: Private, covered: Covered) -> Private:
     return replace(leaf, curve=total, units=covered.units)
 
 
+# Source: elementary.  Trap: a release that reads two units, which is no message of one person.
 @rule(Private, Covered)
 def local(message: Private, covered: Covered) -> Private:
     """A message reads one unit only, and its sender trusts no other party."""
@@ -75,6 +82,8 @@ def local(message: Private, covered: Covered) -> Private:
 # ------------------------------------------------------------------ several parts
 
 
+# Source: Dwork et al. 2006; Bun & Steinke 2016; Dong, Roth & Su 2022.  Trap: the largest cost for the sum. Or
+# sums of bounded ranges, or of statements on rows and on persons.
 @rule(Private, ...)
 def compose(*parts: Private) -> Private:
     """Costs add up; later queries may be chosen from earlier answers."""
@@ -83,6 +92,7 @@ def compose(*parts: Private) -> Private:
     return combined(parts, " + ", [added(column) for column in columns])
 
 
+# Source: McSherry 2009.  Trap: units that overlap. Or groups, whose units may lie in different parts.
 @rule(Private, ...)
 def parallel(*parts: Private) -> Private:
     """Parts that read disjoint units cost a unit at most the largest of their costs."""
@@ -95,6 +105,8 @@ def parallel(*parts: Private) -> Private:
     return combined(parts, " | ", [max(column) for column in columns])
 
 
+# Source: elementary.  Trap: the cost of the first part. Or noise that parts share, and that departs in one of
+# them alone.
 @rule(Choice, Private, ...)
 def mixture(choice: Choice, *parts: Private) -> Private:
     """One of the parts, which a public coin chooses."""
@@ -106,6 +118,9 @@ def mixture(choice: Choice, *parts: Private) -> Private:
     return whole
 
 
+# Source: McSherry 2009.  Trap: the cost of one cell for a replaced record, which leaves one and enters
+# another. Or a cell that reads anyone.  Rejected: replaced records in near-GDP: two statements may compare
+# with two ideal programs.
 @rule(Split, Private, ...)
 def partition(split: Split, *cells: Private) -> Private:
     """Cells that a record's own value chooses: it stays in one, or leaves one and enters another."""

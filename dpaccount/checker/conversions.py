@@ -29,6 +29,8 @@ from .intervals import ZERO, Interval, Pair, at_most, number, positive
 from .relation import ADDED, GROUPS, OF_PERSONS, REPLACED, moving, reach
 
 
+# Source: Balle & Wang 2018; Canonne et al. 2020.  Trap: p for a distance p, which costs (1 + e^ε)p. Or δ at
+# some shift of a lattice, not at each. Or ln(1/α) for ln(1 − 1/α).
 @rule(Private, epsilon=number, delta=number, order=Optional(number))
 def to_approximate(
     part: Private, epsilon: Fraction, delta: Fraction, order: Fraction | None = None
@@ -42,6 +44,8 @@ def to_approximate(
     return replace(part, curve=Approximate(epsilon, delta))
 
 
+# Source: Bun & Steinke 2016; of bounded range, Cesar & Rogers 2021.  Trap: ε²/8 for pure ε, whose losses
+# range over 2ε.
 @rule(Private)
 def to_zcdp(part: Private) -> Private:
     """Zero-concentrated privacy of pure, Gaussian, bounded-range and lattice curves."""
@@ -59,6 +63,8 @@ def to_zcdp(part: Private) -> Private:
     return replace(part, curve=Zcdp(rho))
 
 
+# Source: Durfee & Rogers 2019.  Trap: η/2: the losses lie in an interval of width η that need not be centred
+# at 0.
 @rule(Private)
 def to_pure(part: Private) -> Private:
     """Bounded range is pure privacy of the same number."""
@@ -68,6 +74,8 @@ def to_pure(part: Private) -> Private:
     return replace(part, curve=Pure(curve.eta))
 
 
+# Source: Dong et al. 2022; of bounded range, docs/proofs.md.  Trap: half the number for pure privacy too.
+# Rejected: zCDP, or one point with δ > 0, as premises: they allow curves above every Gaussian one.
 @rule(Private, mu_squared=number)
 def to_gdp(part: Private, mu_squared: Fraction) -> Private:
     """Pure privacy is Gaussian: 2Φ(μ/2) − 1 covers the distance of randomised response.
@@ -91,6 +99,7 @@ def to_gdp(part: Private, mu_squared: Fraction) -> Private:
     return replace(part, curve=Gdp(mu_squared))
 
 
+# Source: elementary.  Trap: a smaller μ² at distance 0.
 @rule(Private)
 def to_near_gdp(part: Private) -> Private:
     """A Gaussian curve is its own ideal, at distance 0."""
@@ -107,6 +116,7 @@ def orders_of(value: object) -> list[Fraction]:
     return orders[1:]
 
 
+# Source: Bun & Steinke 2016.  Trap: ρ at every order, in place of αρ.
 @rule(Private, orders=orders_of)
 def to_renyi(part: Private, orders: list[Fraction]) -> Private:
     """Rényi divergences of zCDP at some orders."""
@@ -119,6 +129,8 @@ def to_renyi(part: Private, orders: list[Fraction]) -> Private:
 # ------------------------------------------------------------------ departures and groups
 
 
+# Source: docs/proofs.md.  Trap: the larger of δ and p for their sum. Or p for a distance p, which costs (1 +
+# e^ε)p.
 @rule(Private, Rare, delta=number)
 def despite(part: Private, rare: Rare, delta: Fraction) -> Private:
     """A point after a rare departure."""
@@ -141,6 +153,8 @@ def despite(part: Private, rare: Rare, delta: Fraction) -> Private:
 GROWTH: dict[type, tuple[int, ...]] = {Pure: (1,), Gdp: (2,), Zcdp: (2,), NearGdp: (2, 1)}
 
 
+# Source: Dwork & Roth 2014; Bun & Steinke 2016; Dong et al. 2022.  Trap: k times μ² or ρ, which grow with k².
+# Or a distance that does not grow.
 @rule(Private, size=several, delta=Optional(number))
 def group(part: Private, size: int, delta: Fraction | None = None) -> Private:
     """What protects several units at once."""
@@ -170,6 +184,7 @@ def group_delta(i: Interval, point: Approximate, size: int) -> Pair:
     return i.mul(i.of(point.delta), total)
 
 
+# Source: docs/proofs.md.  Trap: a radius beyond the reach of the group's k steps.
 @rule(Private, radius=positive)
 def within(part: Private, radius: Fraction) -> Private:
     """What protects rows that move by r, in groups of k, protects one that moves by k·r, step by step."""
@@ -177,6 +192,8 @@ def within(part: Private, radius: Fraction) -> Private:
     return replace(part, relation=moving(radius))
 
 
+# Source: docs/proofs.md.  Trap: groups of fewer rows than a person may have. Or rules on rows applied to the
+# conclusion.
 @rule(Private, Persons)
 def persons(part: Private, bounding: Persons) -> Private:
     """A person's change is one of a group of rows; from here on the relation is one of persons."""
@@ -188,6 +205,7 @@ def persons(part: Private, bounding: Persons) -> Private:
     return replace(part, relation=f"{bounding.relation}{OF_PERSONS}")
 
 
+# Source: elementary.  Trap: add-remove itself, or for groups of another size: two records change.
 @rule(Private)
 def replace_one(part: Private) -> Private:
     """A replaced record is one removed and one added."""

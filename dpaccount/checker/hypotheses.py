@@ -135,6 +135,7 @@ def rising_units(ends: object) -> list[int]:
     return units
 
 
+# Trap: last − first units for a cover, of which both ends are read.
 @hypothesis(covers=spans_of)
 def assume_covers(query: str, covers: list[tuple[int, int]]) -> Covered:
     """Each release reads these units only."""
@@ -148,6 +149,7 @@ def assume_covers(query: str, covers: list[tuple[int, int]]) -> Covered:
     return Covered(query, len(covers), most, widest, reach)
 
 
+# Source: Chan et al. 2011.  Trap: half the width: a node of the top level has 2^(levels − 1) rounds.
 @hypothesis(rounds=unit, levels=integer)
 def assume_tree(query: str, rounds: int, levels: int) -> Covered:
     """Releases are the complete nodes of a binary tree over the rounds, on this many levels."""
@@ -228,6 +230,7 @@ def assume_split(query: str, cells: Any) -> Split:
     return Split(query, names)
 
 
+# Source: docs/proofs.md.  Trap: replaced rows for persons who come and go.
 @hypothesis(relation=relation_of, rows=relation_of, most=several)
 def assume_persons(query: str, relation: str, rows: str, most: int) -> Persons:
     """A person's change is at most `most` steps of rows; where persons come and go, so do rows."""
@@ -243,6 +246,8 @@ def assume_rare(query: str, kind: str, probability: Fraction) -> Rare:
     return Rare(query, kind, probability)
 
 
+# Source: Rogers, Roth, Ullman & Vadhan 2016; Feldman & Zrnic 2021; Smith & Thakurta 2022.  Trap: `compose`
+# for charges that depend on the past: its bounds are fixed beforehand.
 @hypothesis(measure=anything, budget=anything, relation=relation_of)
 def assume_filter(query: str, measure: str, budget: Any, relation: str) -> Private:
     """A filter stops before the charges exceed this budget."""

@@ -40,6 +40,8 @@ def mu_squared(query: Stable, variance: Fraction) -> Fraction:
     return query.within("l2-squared") / variance
 
 
+# Source: docs/proofs.md.  Trap: a number of coordinates that no hypothesis states: their distances add up.
+# Rejected: μ-GDP itself, which rounded noise has and discrete noise only approaches.
 @noise(Stable, Numbers, variance=positive, grid=positive, coordinates=integer, distance=number)
 def fine_gaussian(
     query: Stable, numbers: Numbers, variance: Fraction, grid: Fraction, coordinates: int, distance: Fraction
@@ -65,18 +67,22 @@ def rounding_at_most(square: Fraction, coordinates: int, distance: Fraction) -> 
     ensure(rest > 0 and rest * rest * square >= Fraction("0.01573") ** 2, "the distance is too small")
 
 
+# Source: docs/proofs.md.  Trap: one shift in place of all: `to_approximate` takes the worst at its ε.
 @noise(Shifts, variance=positive)
 def lattice_gaussian(query: Shifts, variance: Fraction) -> Lattice:
     """The discrete Gaussian on integers."""
     return Lattice(variance, query.shifts, 1)
 
 
+# Source: Canonne et al. 2020.  Trap: ρ = μ²/4 for a symmetric query, whose μ² is halved already.
 @noise(Stable, variance=positive, grid=positive)
 def discrete_gaussian(query: Stable, variance: Fraction, grid: Fraction) -> Zcdp:
     """The discrete Gaussian on a grid on which the query lies."""
     return Zcdp(mu_squared(query, variance) / 2)
 
 
+# Source: Dong, Roth & Su 2022.  Trap: half of μ² for a query that is not symmetric, or for symmetric noise
+# without twice the variance on the diagonal.
 @noise(Stable, variance=positive)
 def gaussian(query: Stable, variance: Fraction) -> Gdp:
     """The Gaussian."""
@@ -86,24 +92,31 @@ def gaussian(query: Stable, variance: Fraction) -> Gdp:
 # ------------------------------------------------------------------ Laplace and choices
 
 
+# Source: Dwork et al. 2006; on a grid, Ghosh, Roughgarden & Sundararajan 2012.  Trap: a bound in ℓ2: with a
+# draw for each number, their movements add up.
 @noise(Stable, scale=positive, grid=Optional(positive))
 def laplace(query: Stable, scale: Fraction, grid: Fraction | None = None) -> Pure:
     """Laplace noise, on a grid or not."""
     return Pure(query.within("l1") / scale)
 
 
+# Source: Durfee & Rogers 2019.  Trap: half the number: the weights are exp(rate·score), not
+# exp(rate·score/2).
 @noise(Stable, rate=positive)
 def exponential(scores: Stable, rate: Fraction) -> BoundedRange:
     """The exponential mechanism."""
     return BoundedRange(rate * scores.within("range"))
 
 
+# Source: McKenna & Sheldon 2020; Ding et al. 2021.  Trap: half the number, as for `exponential`.
 @noise(Stable, rate=positive)
 def permute_and_flip(scores: Stable, rate: Fraction) -> Pure:
     """Permute and flip."""
     return Pure(rate * scores.within("range"))
 
 
+# Source: Hardt & Talwar 2010.  Trap: a bound whose square is below the squared movement.  Rejected: noise cut
+# to a box, in which some outputs are possible for one neighbour only (docs/proofs.md).
 @noise(Stable, rate=positive, bound=number, grid=positive)
 def k_norm(query: Stable, rate: Fraction, bound: Fraction, grid: Fraction) -> Pure:
     """The K-norm mechanism in ℓ2: one joint draw."""
@@ -113,6 +126,9 @@ def k_norm(query: Stable, rate: Fraction, bound: Fraction, grid: Fraction) -> Pu
     return Pure(rate * bound)
 
 
+# Source: Lyu, Su & Li 2017, Algorithm 1.  Trap: Δ for a number above the threshold, which costs 2Δ, as both
+# may move.  Rejected: variants in print without noise on the numbers, or without a limit: they are not
+# private.
 @noise(Stable, threshold=positive, scale=positive, limit=integer, grid=positive)
 def sparse_vector(numbers: Stable, threshold: Fraction, scale: Fraction, limit: int, grid: Fraction) -> Pure:
     """The sparse vector technique, up to `limit` answers above the threshold."""
@@ -136,6 +152,8 @@ def largest_ratio(person: Contribution, table: Any) -> Fraction:
     return max(map(ratio_of, zip(*rows, strict=True)))
 
 
+# Source: Warner 1965; Kairouz, Oh & Viswanath 2016.  Trap: rows that do not add up to 1, or an outcome that
+# only some symbols have.
 @noise(Contribution, table=anything, epsilon=number)
 def finite(person: Contribution, table: Any, epsilon: Fraction) -> Pure:
     """A draw from the row of a table that belongs to the unit's symbol."""
@@ -145,6 +163,8 @@ def finite(person: Contribution, table: Any, epsilon: Fraction) -> Pure:
     return Pure(epsilon)
 
 
+# Source: Feldman, McMillan & Talwar 2023; docs/proofs.md.  Trap: `size` clones: one answer is the unit's own,
+# so that size − 1 hide it. Or e^ε rounded up, where a lower end is needed.
 @noise(Contribution, table=anything, size=several, epsilon=number, delta=number)
 def shuffled(person: Contribution, table: Any, size: int, epsilon: Fraction, delta: Fraction) -> Approximate:
     """Draws of `size` units or more, in random order; of fewer nothing is shown."""
@@ -162,6 +182,8 @@ def ratio_of(outcome: tuple[Fraction, ...]) -> Fraction:
     return max(outcome) / min(outcome) if max(outcome) else Fraction(1)
 
 
+# Source: Korolova et al. 2009; docs/proofs.md.  Trap: P(X ≥ τ) for a lone record: its count is 1 before the
+# noise, so that X ≥ τ − 1 shows it.
 @noise(Contribution, scale=positive, threshold=several, delta=number)
 def stable_histogram(person: Contribution, scale: Fraction, threshold: int, delta: Fraction) -> Approximate:
     """Counts with discrete Laplace noise, of cells that reach a threshold."""

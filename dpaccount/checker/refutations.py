@@ -59,6 +59,8 @@ def assume_event(query: str, likely: Fraction, rarely: Fraction, relation: str, 
     return Apart(query, "event", (likely, rarely), relation, observer)
 
 
+# Source: elementary.  Trap: D² for D²/2 of a symmetric query, whose noise has twice the variance on the
+# diagonal. Or Laplace noise on several releases, whose losses do not add up to those of one.
 @rule(Apart, Covered, law=anything, scale=positive)
 def apart(neighbours: Apart, covered: Covered, law: Any, scale: Fraction) -> Apart:
     """Noise on a query that moves: two Gaussian or two Laplace laws, and their distance."""
@@ -75,6 +77,8 @@ def apart(neighbours: Apart, covered: Covered, law: Any, scale: Fraction) -> Apa
     return replace(neighbours, law="gaussian", numbers=(covered.most * square / scale,))
 
 
+# Source: elementary.  Trap: δ(ε) = δ, which refutes nothing.  Rejected: to count what intervals leave
+# undecided.
 @rule(Apart, epsilon=number, delta=number)
 def refute(pair: Apart, epsilon: Fraction, delta: Fraction) -> Refuted:
     """A point that two laws exceed."""

@@ -23,6 +23,8 @@ TRANSFORMS = ("joint", "centred", "factorised", "buffered", "stream_l1")  # publ
 # ------------------------------------------------------------------ sums
 
 
+# Source: docs/proofs.md.  Trap: 2r² for a replaced record in a ball: its two vectors may be opposite, at a
+# squared distance of 4r². Or a stated bound that is not compared with the supremum.
 @rule(Contribution, bound_squared=Optional(number))
 def linear(person: Contribution, bound_squared: Fraction | None = None) -> Stable:
     """A sum moves as far as one unit's vector, or as two of them differ."""
@@ -54,6 +56,8 @@ def furthest_sum(person: Contribution) -> tuple[str, Fraction]:
     raise Rejected(f"no bound is known for contributions of kind {person.kind}")
 
 
+# Source: elementary.  Trap: as many cells as one record has: a replaced one leaves its cells and enters as
+# many others.
 @rule(Contribution)
 def differences(person: Contribution) -> Shifts:
     """A sum of integer points moves by one of their differences."""
@@ -77,6 +81,7 @@ def moves_of(points: Vectors, relation: str) -> Vectors:
     return tuple(sorted(tuple(v for v in move if v) for move in moves))
 
 
+# Source: docs/proofs.md.  Trap: the factor alone: rounding to a grid adds `slack` to every movement.
 @rule(Lipschitz, radius=Optional(positive))
 def moved(rows: Lipschitz, radius: Fraction | None = None) -> Stable:
     """The movement of a Lipschitz query: by a radius of its row, or by `reach` for a replaced row."""
@@ -105,6 +110,8 @@ def one_round(rounds: Rounds) -> None:
     ensure(rounds.times == 1, "a unit enters one round")
 
 
+# Source: elementary: the row moves by v − v/n, each other row by −v/n.  Trap: v²(1 − 1/n)², which omits the
+# other rows. Or a row that comes or goes, which changes n.
 @rule(Stable, Rounds)
 def centred(vector: Stable, rows: Rounds) -> Stable:
     """Subtracting the mean of n rows scales the movement of a replaced row by √(1 − 1/n)."""
@@ -116,6 +123,9 @@ def centred(vector: Stable, rows: Rounds) -> Stable:
     return Stable(vector.query, vector.norm, bound, vector.relation, (1, rows.rounds))
 
 
+# Source: Li et al. 2015; Denisov et al. 2022 (adaptive queries); Choquette-Choo et al. 2023 (several rounds);
+# docs/proofs.md.  Trap: the overlap of two rounds in one order only; k times the longest column for k².
+# Rejected: differences of points in place, which are shorter: a replaced unit may enter other rounds.
 @rule(Stable, Rounds, Optional(Contribution), matrix=anything, bits=natural)
 def factorised(
     vector: Stable, rounds: Rounds, person: Contribution | None = None, *, matrix: Any, bits: int
@@ -196,6 +206,8 @@ def each_addition(query: Stable, person: Contribution) -> Fraction:
     return 4 * length if replaced(person.relation) else length
 
 
+# Source: docs/proofs.md.  Trap: the width of the interval, or |high| alone: the old number leaves one sum and
+# the new one enters another. Or a unit that may enter two rounds.
 @rule(Contribution, Rounds)
 def stream_l1(person: Contribution, rounds: Rounds) -> Stable:
     """Sums of numbers, one a round: a unit's number leaves one round's sum, and another enters one's.
@@ -215,6 +227,8 @@ def stream_l1(person: Contribution, rounds: Rounds) -> Stable:
 # ------------------------------------------------------------------ single ones
 
 
+# Source: docs/proofs.md.  Trap: the value at an end of the range of angles: up to reach 2 the worst angle is
+# inside.
 @rule(Contribution, weight=positive)
 def joint(person: Contribution, weight: Fraction) -> Stable:
     """Σφφᵀ and √w·Σφy as one vector, at the worst angle of two records."""
@@ -225,6 +239,8 @@ def joint(person: Contribution, weight: Fraction) -> Stable:
     return Stable(person.query, "l2-squared", square, person.relation)
 
 
+# Source: Dvijotham et al. 2024; docs/proofs.md.  Trap: one step for each buffer: it is floored every round,
+# and the errors add up to 1/(1 − λ) steps.
 @rule(Stable, Rounds, width=unit, pairs=anything, bits=integer, step=positive, most=number)
 def buffered(
     vector: Stable, rounds: Rounds, width: int, pairs: Any, bits: int, step: Fraction, most: Fraction
