@@ -14,7 +14,7 @@ from dpaccount.errors import InputError
 from dpaccount.schemas.results import SensitivityAnswer
 
 #: descriptions of a worker's words for a subject
-KINDS = {
+DESCRIPTIONS = {
     "class": "a class of mechanisms",
     "another class": "a class without proof and play",
     "function": "a function",
@@ -38,7 +38,7 @@ def code_sensitivity(question: Sensitivity) -> Search | SensitivityAnswer:
                 right = (
                     "say --norm, --bound, --shape, --low and --high, or --columns in place of the last three"
                 )
-            called = KINDS.get(crew.kind, f"of type {crew.kind}")
+            called = DESCRIPTIONS.get(crew.kind, f"of type {crew.kind}")
             raise InputError(f"{question.use} is {called}", right)
         if declared is None:
             try:

@@ -17,7 +17,7 @@ class Parameter:
 
 
 #: A key of `RANGES` without a row may be sought, and a larger number of it costs more.
-ROWS = (
+PARAMETER_TABLE = (
     Parameter(
         "sigma",
         falls=True,
@@ -49,7 +49,9 @@ ROWS = (
         "a bound may fall while a coefficient grows to the next one; the last one may be sought",
     ),
 )
-PARAMETERS = {**{key: Parameter(key) for key in RANGES}, **{row.key: row for row in ROWS}}
-NAMED = {event: row for row in ROWS for event in row.events}  #: parameters by the events they calibrate
+PARAMETERS = {**{key: Parameter(key) for key in RANGES}, **{row.key: row for row in PARAMETER_TABLE}}
+NAMED = {
+    event: row for row in PARAMETER_TABLE for event in row.events
+}  #: parameters by the events they calibrate
 CLOSED = {event for event, row in NAMED.items() if row.events[event]}  #: events whose cost is a formula
 SOUGHT = [key for key in RANGES if not PARAMETERS[key].unsought]
