@@ -50,8 +50,7 @@ PARAMETER_TABLE = (
     ),
 )
 PARAMETERS = {**{key: Parameter(key) for key in RANGES}, **{row.key: row for row in PARAMETER_TABLE}}
-NAMED = {
-    event: row for row in PARAMETER_TABLE for event in row.events
-}  #: parameters by the events they calibrate
+#: parameters by the events that they calibrate
+NAMED = {event: row for row in PARAMETER_TABLE for event in row.events}
 CLOSED = {event for event, row in NAMED.items() if row.events[event]}  #: events whose cost is a formula
 SOUGHT = [key for key in RANGES if not PARAMETERS[key].unsought]
