@@ -6,8 +6,6 @@ to be attacked, run in other processes.
 
 from contextlib import nullcontext
 
-from msgspec.structs import replace
-
 from audits.api import on_subject
 from audits.api.on_code.audit import audit_code
 from audits.api.on_code.certify import certify_code
@@ -42,7 +40,7 @@ def audit(question: Audit | SamplesAudit | OneRunAudit, progress: Progress) -> A
         return audit_samples(question, progress)
     if isinstance(question, OneRunAudit):
         return audit_one_run(question, progress)
-    if not is_catalogued_audit(question):
+    if question.command is not None or runs_apart(question.use):
         return audit_code(question, progress)
     subject = on_subject.subject_asked(question, catalogue.find(question.use).made_by)
     if question.relation not in (None, subject.relation):
@@ -58,22 +56,6 @@ def sensitivity(question: Sensitivity) -> Search | SensitivityAnswer:
         return code_sensitivity(question)
     made_by = catalogue.find(question.use).made_by
     return on_subject.declared_answer(question, catalogue.make(made_by, None, examples=True))
-
-
-def as_tasks(question: Audit | SamplesAudit | OneRunAudit) -> Audit:
-    """Return a request whose runs any workers may do; raises `InputError` if this is none."""
-    if isinstance(question, Audit) and is_catalogued_audit(question):
-        return question
-    elsewhere = isinstance(question, Audit) and (question.command or question.python or question.keep)
-    if not isinstance(question, Audit) or elsewhere or ":" not in question.use:
-        what = "--store and --backend are for catalogued subjects and functions of your own"
-        raise InputError(what, "leave them out: other runs stay in this machine's processes (--keep)")
-    return replace(question, tasks=True)
-
-
-def is_catalogued_audit(question: Audit | SamplesAudit | OneRunAudit) -> bool:
-    """Return whether a catalogued subject is audited, whose runs any workers may do."""
-    return isinstance(question, Audit) and question.command is None and not runs_apart(question.use)
 
 
 def runs_apart(use: str) -> bool:

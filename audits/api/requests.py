@@ -52,7 +52,7 @@ class Audit(msgspec.Struct, frozen=True, tag=True):
 
     `relation` and `data` describe the data.  The time limit is `seconds` for a catalogued subject,
     and the plan's for user code.  `python` is the interpreter for a function, `command` a program in place
-    of one.  With `tasks`, an archive of the function is sent to the caller's workers.
+    of one.
     """
 
     use: str
@@ -70,7 +70,6 @@ class Audit(msgspec.Struct, frozen=True, tag=True):
     python: str | None = None
     command: str | None = None
     keep: Path | None = None
-    tasks: bool = False
 
 
 class Sensitivity(msgspec.Struct, frozen=True, tag=True):

@@ -6,7 +6,6 @@ neither: its input is empty, its output is redirected.
 """
 
 import contextlib
-import functools
 import importlib
 import os
 import pickle
@@ -15,7 +14,6 @@ import resource
 import sys
 import threading
 from fractions import Fraction
-from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
@@ -40,7 +38,6 @@ from audits.sandbox.outcomes import (
 )
 from audits.scores.sketch import WIDE_NUMBERS, Sketch, surveyed, unguided
 from audits.subjects.code import (
-    ArchiveImporter,
     Code,
     check_imports,
     compile_from_source,
@@ -49,7 +46,6 @@ from audits.subjects.code import (
 )
 from audits.subjects.marks import MARKS, public
 from dpaccount.errors import InputError
-from dpaccount.noise.process import as_task
 
 SURVEYS = 1000  #: seeds of a survey begin here
 KEPT_SKETCHES = 8
@@ -72,7 +68,6 @@ class Worker:
         self.survey: list[int] | None = None
         self.pair: tuple[Any, ...] = ()  #: the datasets and the survey
         self.sketches: dict[tuple[Any, ...], Sketch] = {}
-        self.importer: ArchiveImporter | None = None  #: of code that travels
         self.kept = 0  #: how many times datasets were
 
     def load(self, document: dict[str, Any], file: str | None, folder: str, memory: int) -> None:
@@ -91,11 +86,11 @@ class Worker:
         kind = "function" if callable(found) else type(found).__name__
         if isinstance(found, type):
             kind = "class" if hasattr(found, "proof") and hasattr(found, "play") else "another class"
-        self.subject = found if code.archive is None else functools.wraps(found)(partial(as_task, found))
+        self.subject = found
         write_frame(self.answers, ["loaded", kind])
 
     def _found(self, code: Code, file: str | None, folder: Path, memory: int) -> Any:
-        """Return what the name, the value, the archive, or the program is."""
+        """Return what the name, the value, or the program is."""
         if code.guarded is not None:
             guard(code.guarded)
         if code.command is not None:
@@ -103,14 +98,6 @@ class Worker:
         if code.python is not None:
             return OtherPython(code.python, code.use, list(code.folders))
         limit_memory(memory)
-        if code.archive is not None:
-            self.importer = ArchiveImporter(code.archive)
-            module, _, name = code.use.partition(":")
-            found = getattr(importlib.import_module(module), name, None)
-            self.importer.check()
-            if not callable(found):
-                raise InputError(f"the archive's {module} has no function {name}", "name one that is")
-            return found
         if code.value is not None:
             stay_on_path(code.folders)
             return pickle.loads(code.value)  # noqa: S301  # made by the process that started this one
@@ -137,8 +124,6 @@ class Worker:
                 outcome = self._sketch(len(outcome.numbers)).of(outcome)
             try:
                 check_imports()
-                if self.importer is not None:
-                    self.importer.check()
             except InputError as error:  # the code that ran is not the project's
                 outcome = Outcome(f"{WRONG_CODE} {error}", (), np.zeros(0), Ending.FAILED)
             write_frame(self.answers, pack_outcome(outcome))

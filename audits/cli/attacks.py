@@ -6,7 +6,7 @@ Each option is declared once, in a table that its commands share.
 import sys
 import time
 from collections.abc import Mapping
-from contextlib import nullcontext, redirect_stdout
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -18,17 +18,14 @@ from msgspec.structs import replace
 from audits.cli.options import (
     EXIT_CODES,
     CatalogueOnly,
-    ClusterOptions,
     File,
     Flag,
     Json,
     Name,
     Number,
     Numbers,
-    StoreOptions,
     Text,
     Whole,
-    WorkOptions,
     differing,
     lines,
     one_of,
@@ -211,7 +208,7 @@ class CertifiedOptions:
 
 
 @dataclass(frozen=True)
-class ElsewhereOptions(AnyCurveOptions, ProgramOptions, CertifiedOptions, ClusterOptions):
+class ElsewhereOptions(AnyCurveOptions, ProgramOptions, CertifiedOptions):
     """Options that `audit` accepts and does not show: another command documents each of them."""
 
     command: Text | None = None
@@ -306,7 +303,7 @@ def _numbers(text: str | None, name: str) -> list[Fraction] | None:
     return None if text is None else [exact_argument(name, part) for part in text.split(",")]
 
 
-AS_USUAL, HERE = StoreOptions(), ElsewhereOptions()  #: nothing said
+HERE = ElsewhereOptions()  #: nothing said
 
 
 def audit(
@@ -315,8 +312,8 @@ def audit(
     claimed: ClaimedOptions | None = None,
     data: DataOptions | None = None,
     runs: StoppingRunsOptions | None = None,
-    work: Annotated[StoreOptions, RUNS] = AS_USUAL,
     elsewhere: Annotated[ElsewhereOptions, HIDDEN] = HERE,
+    jobs: Whole = None,
     catalogue_only: CatalogueOnly = False,
     json_: Json = False,
 ) -> int:
@@ -334,8 +331,10 @@ def audit(
     ----------
     subject
         A name from `dpaccount list`, or package.module:name.
+    jobs
+        Processes (default: the number of cores); the result does not depend on it.
     """
-    arguments = arguments_of(claimed, data, runs, work, elsewhere, catalogue_only=catalogue_only)
+    arguments = arguments_of(claimed, data, runs, elsewhere, jobs=jobs, catalogue_only=catalogue_only)
     files = [name for name in ("samples", "one_run") if getattr(elsewhere, name) is not None]
     if len(files) > 1 or (files and subject is not None):
         others = " and ".join(option(name.replace("_", "-")) for name in files)
@@ -344,8 +343,7 @@ def audit(
         return _attacked(arguments.samples(*elsewhere.samples), json_)
     if elsewhere.one_run is not None:
         return _attacked(arguments.one_run(elsewhere.one_run), json_)
-    where = WorkOptions(work.jobs, work.store, elsewhere.backend, elsewhere.scheduler)
-    return _attacked(arguments.request(subject), json_, where)
+    return _attacked(arguments.request(subject), json_)
 
 
 def audit_curve(
@@ -448,18 +446,13 @@ def audit_one_run(
     return _attacked(arguments_of(claimed, curve, level, certified).one_run(scores), json_)
 
 
-def _attacked(
-    question: "Audit | SamplesAudit | OneRunAudit", json_: Json, where: WorkOptions | None = None
-) -> int:
+def _attacked(question: "Audit | SamplesAudit | OneRunAudit", json_: Json) -> int:
     """Attack, print the answer, and return its exit code."""
     from audits.api import dispatch
 
-    if where is not None and (where.store or where.backend):
-        question = dispatch.as_tasks(question)
     begun = time.perf_counter()
-    working = nullcontext() if where is None else where.work()
     # A function under attack may print: standard output is the answer's alone.
-    with reporting() as report, redirect_stdout(sys.stderr), working:
+    with reporting() as report, redirect_stdout(sys.stderr):
         answer = dispatch.audit(question, report)
     answer = replace(answer, seconds=round(time.perf_counter() - begun, 3))
     for finding in answer.witness.findings:

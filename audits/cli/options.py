@@ -169,29 +169,18 @@ def rounded(value: Any, *, up: bool | None) -> str:
 
 
 @dataclass(frozen=True)
-class StoreOptions:
-    """How many processes do long work, and where its results are kept."""
+class WorkOptions:
+    """Where long work is done, and where its results are kept; they do not depend on either."""
 
     jobs: Whole = None
     """Processes (default: the number of cores); the result does not depend on it."""
     store: File | None = None
     """A file for finished work, from which the same command resumes after it was killed; it is
     created (default: nothing is kept)."""
-
-
-@dataclass(frozen=True)
-class ClusterOptions:
-    """Where long work is done."""
-
     backend: Annotated[str, one_of("serial", "loky", "dask")] | None = None
     """serial, loky (processes of this machine, the default) or dask."""
     scheduler: Annotated[str, Parameter(metavar="TEXT")] | None = None
     """Where the scheduler listens, HOST:PORT, for --backend dask."""
-
-
-@dataclass(frozen=True)
-class WorkOptions(ClusterOptions, StoreOptions):
-    """Where long work is done, and where its results are kept; they do not depend on either."""
 
     def processes(self) -> int:
         """Return the number of processes."""

@@ -275,7 +275,7 @@ class Crew:
         self._processes = [Process(code) for _ in range(self.jobs)]
         self._datasets: list[list[object]] = []
         self._chunk_size = CHUNK
-        self.kind = self._imported()
+        self.kind = self.first.start()
         self._limit(seconds)
 
     def _limit(self, seconds: float) -> None:
@@ -290,10 +290,6 @@ class Crew:
     def _delayed(self) -> float:
         """Return the seconds in which this process or, on average, its workers had no processor."""
         return waited("self") + sum(process.waited for process in self._processes) / max(self.jobs, 1)
-
-    def _imported(self) -> str:
-        """Import the code; return its kind.  Raises `InputError` if that fails."""
-        return self.first.start()
 
     @property
     def first(self) -> Process:

@@ -44,23 +44,18 @@ def modules_of(made_by: type) -> list[Path]:
     return files_with(first, root, own=own)
 
 
-def files_with(
-    waiting: list[Path], root: Path, *, in_text: bool = True, own: Path | None = None
-) -> list[Path]:
-    """Return files, in order, and all that they import from the folder `root`, where they are.
-
-    With `in_text`, also what is only named in a text; with `own`, only files in this part of the folder.
-    """
+def files_with(waiting: list[Path], root: Path, *, own: Path) -> list[Path]:
+    """Return files, in order, and all that they import from the part `own` of their folder `root`."""
     files: set[Path] = set()
     followed: set[str] = set()
     while waiting:
         file = waiting.pop()
         if file not in files:
             files.add(file)
-            names = _imported(file, root, in_text=in_text) - followed
+            names = _imported(file, root) - followed
             followed |= names
             found = (each for name in sorted(names) for each in _files(name, root))
-            waiting += [each for each in found if own is None or each.is_relative_to(own)]
+            waiting += [each for each in found if each.is_relative_to(own)]
     return sorted(files)
 
 
@@ -163,11 +158,11 @@ def _below(root: Path, file: Path) -> bool:
     return file.is_relative_to(root) and (not installed or bool(installed & set(root.parts)))
 
 
-def _imported(file: Path, root: Path, *, in_text: bool = True) -> frozenset[str]:
+def _imported(file: Path, root: Path) -> frozenset[str]:
     """Return the dotted names that a file may import; none of what is no Python."""
     if file.suffix != ".py":
         return frozenset()
-    return _names(content_of(file), file.relative_to(root).parts[:-1], in_text=in_text)
+    return _names(content_of(file), file.relative_to(root).parts[:-1])
 
 
 def _files(name: str, root: Path) -> list[Path]:
@@ -184,10 +179,10 @@ def _files(name: str, root: Path) -> list[Path]:
 
 
 @lru_cache(maxsize=4096)  # a file is parsed once; whether it changed is seen by reading it
-def _names(content: bytes, package: tuple[str, ...], *, in_text: bool) -> frozenset[str]:
+def _names(content: bytes, package: tuple[str, ...]) -> frozenset[str]:
     """Return the dotted names in a source, and of the packages on the way to them.
 
-    They stand in import statements at any level, and, with `in_text`, in text that is a name.
+    They stand in import statements at any level, and in text that is a name.
     """
     names: set[str] = set()
     for node in (each for top in statements_of(content) for each in ast.walk(top)):
@@ -197,7 +192,7 @@ def _names(content: bytes, package: tuple[str, ...], *, in_text: bool) -> frozen
             above = package[: len(package) - node.level + 1] if node.level else ()
             start = ".".join([*above, *filter(None, [node.module])])
             names |= {start, *(f"{start}.{alias.name}".lstrip(".") for alias in node.names)}
-        elif in_text and isinstance(node, ast.Constant) and _dotted(node.value):
+        elif isinstance(node, ast.Constant) and _dotted(node.value):
             names.add(node.value)
     ways = [name.split(".") for name in names - {""}]
     return frozenset(".".join(parts[:depth]) for parts in ways for depth in range(1, len(parts) + 1))

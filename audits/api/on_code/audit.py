@@ -31,7 +31,7 @@ def audit_code(question: Audit, progress: Progress) -> AuditAnswer:
     code = program(question) or code_named(question.use, folder, allow_code=question.allow_code)
     if question.python is not None:
         code = replace(code, python=question.python)
-    with crew_of(code, question, progress) as crew:
+    with crew_of(code, question) as crew:
         if kind_of(crew) == "function":
             data = data_asked(question)
             if question.python is not None:

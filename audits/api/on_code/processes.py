@@ -4,9 +4,7 @@ import sys
 from pathlib import Path
 
 from audits.api.requests import Audit
-from audits.attack.runs import Progress
 from audits.samples.kept_runs import KeepingCrew, kept_runs
-from audits.samples.task_runs import TaskCrew
 from audits.sandbox.crew import Crew, at_once
 from audits.sandbox.foreign import check_command
 from audits.subjects.catalogue import function_named
@@ -34,12 +32,10 @@ def program(question: Audit) -> Code | None:
     return Code(question.use, (), command=question.command)
 
 
-def crew_of(code: Code, question: Audit, progress: Progress) -> Crew:
-    """Return processes for the code, whose runs are recorded in a file or run as tasks if requested."""
+def crew_of(code: Code, question: Audit) -> Crew:
+    """Return processes for the code, whose runs are recorded in a file if requested."""
     plan = question.plan
     seconds = float(plan.seconds)
-    if question.tasks:
-        return TaskCrew(code.travelling(), seconds=seconds, jobs=question.jobs, progress=progress)
     if question.keep is None:
         return Crew(code, seconds=seconds, jobs=question.jobs)
     claimed = question.curve or (shown(question.epsilon), shown(question.delta))

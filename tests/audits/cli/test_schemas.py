@@ -3,6 +3,7 @@
 import json
 import shutil
 import tomllib
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,13 @@ import pytest
 from audits.certificate import release_files, sign
 from audits.claim import read_claim
 from dpaccount.schemas.catalogue import ANSWERS, FILES, schemas
+from dpaccount.work.results import kept_in
+from dpaccount.work.run import NamedPlay, Series, run
 from tests.audits.certificate.test_sign import keys
 from tests.depth import deep
 from tests.documents import kind_of, validator, wrong
 from tests.dpaccount.checker.made import HONEST, edited
+from tests.planted.tasks import squares
 
 PLAN = {
     "schema": "dpaccount/events/1",
@@ -104,7 +108,7 @@ def test_every_claim_of_the_examples_follows_the_schema_as_it_is_read(root):
 
 
 WORDS = (  # after those of `answers`
-    ("audit", "laplace-sum", "--epsilon", 1, "--trials", 20, "--store", "work.db", "--json"),
+    ("audit", "laplace-sum", "--epsilon", 1, "--trials", 20, "--json"),
     ("work", "list", "--store", "work.db", "--json"),
 )
 
@@ -112,6 +116,8 @@ WORDS = (  # after those of `answers`
 def documents(dpaccount, tmp_path, root):
     """Yield (kind, document) of everything that is written or printed."""
     yield from answers(dpaccount, tmp_path)
+    with kept_in(Path("work.db")):
+        run([Series("squares", NamedPlay("squares", partial(squares, 1.0)), range(3))])
     yield from printed(dpaccount, WORDS)
     private, _ = keys(tmp_path, "one")
     yield "ledger-checkpoint", document_of(dpaccount("ledger", "checkpoint", "l.db", "--key", private))

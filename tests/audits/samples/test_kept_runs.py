@@ -153,7 +153,7 @@ def test_the_number_of_jobs_is_a_part_of_what_was_asked(tmp_path, monkeypatch):
         monkeypatch.setattr("os.cpu_count", lambda: processors)
         plan = AuditPlan()
         question = Audit("shop:f", Fraction(1), Fraction(0), plan, jobs=jobs, keep=tmp_path / "k")
-        crew_of(Code("shop:f", ()), question, lambda _: None)._kept.close()
+        crew_of(Code("shop:f", ()), question)._kept.close()
 
     begun(4, 2)
     begun(4, 2)

@@ -23,3 +23,15 @@ def test_the_code_of_an_installed_class_is_its_own_package_alone(tmp_path, monke
     (said,) = sources.uncovered(made_by)
     assert "neighbour (installed)" in said
     assert "helper" not in said
+
+
+def test_a_folder_that_is_no_package_does_not_hide_a_module(tmp_path):
+    """As a package leaves one behind that became a module: its bytecode."""
+    (tmp_path / "mine" / "part" / "__pycache__").mkdir(parents=True)
+    (tmp_path / "mine" / "__init__.py").write_text("")
+    (tmp_path / "mine" / "part.py").write_text("def f(data):\n    return 0\n")
+    code = Code("mine.part:f", (str(tmp_path),))
+    assert code.file() == tmp_path / "mine" / "part.py"
+    assert tmp_path / "mine" / "part.py" in code.files()
+    (tmp_path / "mine" / "part" / "__init__.py").write_text("")
+    assert code.file() == tmp_path / "mine" / "part" / "__init__.py"
