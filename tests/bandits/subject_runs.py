@@ -48,10 +48,6 @@ RULES = (
 )
 BANDITS = {
     "joint-gaussian": central(ROWS, {"sigma": 5, "reward": 2, "rows": 5, "columns": 2, "ratio": 0.5}),
-    "cell-points": central(
-        {"low": 0, "high": 1, **ROWS},
-        {"epsilon": 2, "rows": 5, "columns": 3, "bins": 3, "low": -1, "high": 2},
-    ),
     "fixed-map": central(
         ROWS, {"sigma": 4, "radius": 2, "rows": 5, "columns": 2, "dimension": 3, "seed": 7, "bits": 10}, MOVED
     ),

@@ -1,4 +1,4 @@
-"""Rows released in cells or through maps: exact stretches, places, and what broken ones lose."""
+"""Rows released through maps: exact stretches, places, and what broken ones lose."""
 
 import inspect
 from fractions import Fraction
@@ -11,7 +11,6 @@ from audits.hypothesis_tests.checks import check_of
 from audits.hypothesis_tests.search import search
 from audits.subjects.catalogue import example_values
 from bandits import fixed_map
-from bandits.cell_points import CellPoints
 from bandits.fixed_map import FixedMap
 from bandits.joint_gaussian import JointGaussian
 from bandits.projection import Projection
@@ -63,36 +62,20 @@ def test_an_orthonormal_map_stretches_by_one():
         assert F(99, 100) < stretch < F(101, 100)
 
 
-def test_cells_cover_the_box_and_their_centres_are_in_them():
-    subject = CellPoints(low=F(-1), high=F(3), bins=4, columns=2, rows=6)
-    data = np.array([[-1, -1], [3, 3], [0.99, 1.0], [-9, 9], [np.nan, 2.0], [2.5, -0.5]])
-    assert subject.query(data).tolist() == [0, 15, 1 + 2 * 4, 12, 12, 3]
-    view = subject.play(data, rehearse(subject.proof(DELTA), Rehearsal(0)), 0)
-    again = subject.query(view.public["centres"])
-    assert again.tolist() == view.public["cells"].tolist()
-
-
-def test_more_cells_than_the_checker_lists_are_refused():
-    with pytest.raises(InputError, match="256"):
-        CellPoints(low=F(0), high=F(1), bins=7, columns=3)
-
-
 SHOWN = {
     FixedMap: lambda subject, data: subject.query(data) * 2.0**-26,
     RowSketch: lambda subject, data: subject.mapped(data, 3) * 2.0**-26,
-    CellPoints: lambda _, data: np.clip(data, 0, 1),
 }
 
 
 @pytest.mark.parametrize("made_by", SHOWN)
 def test_rows_keep_their_places(made_by):
     """With little noise every row is shown near where it is: no row is lost, and none is another's."""
-    few = {"epsilon": F(30), "bins": 16} if made_by is CellPoints else {"sigma": F(1, 200)}
-    subject = made_by(**{**example_values(made_by), "rows": 5, **few})
+    subject = made_by(**{**example_values(made_by), "rows": 5, "sigma": F(1, 200)})
     data = dataset(subject.domain(), "uniform", 4)
     shown = subject.play(data, rehearse(subject.proof(F(1, 100)), Rehearsal(1)), 3).public
     exact = SHOWN[made_by](subject, data)
-    assert np.abs(shown["centres" if made_by is CellPoints else "rows"] - exact).max() < 0.05
+    assert np.abs(shown["rows"] - exact).max() < 0.05
 
 
 @deep

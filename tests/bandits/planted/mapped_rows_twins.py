@@ -1,4 +1,4 @@
-"""Planted: rows released in cells or through maps, as hurried authors do it.
+"""Planted: rows released through maps, as hurried authors do it.
 
 Each `loses` a hypothesis of its proof.
 """
@@ -9,7 +9,6 @@ from unittest.mock import patch
 
 import numpy as np
 
-from bandits.cell_points import CellPoints
 from bandits.fixed_map import FixedMap, in_steps
 from bandits.joint_gaussian import JointGaussian
 from bandits.projection import Projection
@@ -37,19 +36,6 @@ class RowSketchKeepsEveryMap(RowSketch):
     def mapped(self, data, coins):
         drawn = np.random.default_rng(coins).standard_normal((self.columns, self.dimension))
         return grid.in_ball(data, self.radius, self.bits) @ in_steps(drawn)
-
-
-@dataclass(frozen=True)
-class CellPointsCutsByTheData(CellPoints):
-    """Cuts the box between the least and the greatest value of the data."""
-
-    loses = "assume_tree"
-
-    def query(self, data):
-        low, high = data.min(), data.max()
-        share = (data - low) / max(high - low, 1e-9)
-        place = np.clip(np.floor(share * self.bins), 0, self.bins - 1).astype(np.int64)
-        return place @ self.bins ** np.arange(self.columns)
 
 
 @dataclass(frozen=True)
