@@ -23,36 +23,8 @@ MAP_STEP = 2.0**-MAP_BITS
 WIDEST = 32  #: numbers of a row that a map takes or gives
 
 
-def room(total: Fraction, bits: int) -> None:
-    """Refuse rows of 2^−`bits` that do not fit into integers once they went through a map."""
-    if bits < 0:
-        raise InputError(f"bits is {bits}", f"it lies in 0 ... {40 - MAP_BITS}")
-    grid.room(total, bits + MAP_BITS)
-
-
-class MappedRows(ClippedRows):
-    """Base of mechanisms that release every row through a map, with noise after it; and the map."""
-
-    sigma: Fraction
-    dimension: int
-
-    def proof_by(self, name: str, unit: Fraction | None, delta: Fraction, stretch: Fraction) -> Theorem:
-        """Return the theorem of the mechanism `name`, whose map stretches by at most `stretch`."""
-        return shown(self.with_noise(unit, delta, self.sigma, self.dimension, stretch, MAP_BITS), name)
-
-    def view(self, mapped: Integers, matrix: Integers, noise: Noise) -> View:
-        """Release the noisy mapped rows, and the map."""
-        step = float(grid.step(self.bits + MAP_BITS))
-        return View(public={"rows": released(mapped, noise) * step, "map": matrix * MAP_STEP})
-
-    def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
-        """Return the intervals of the clipped rows through the map that is shown."""
-        of, bits = "the clipped rows through the map", self.bits + MAP_BITS
-        return {"rows": accuracy.sums("gaussian", view.public["rows"], self.sigma, bits, level, of)}
-
-
 @dataclass(frozen=True)
-class FixedMap(MappedRows):
+class FixedMap(ClippedRows):
     """Release every row xM with Gaussian noise of standard deviation `sigma` in every one of its numbers.
 
     M maps `columns` numbers to `dimension` ones; its rows or columns are orthonormal, drawn by the public
@@ -78,7 +50,9 @@ class FixedMap(MappedRows):
             raise out_of_range("sigma > 0, radius > 0, rows >= 1, columns >= 1 and dimension >= 1")
         if self.seed < 0 or max(self.columns, self.dimension) > WIDEST:
             raise out_of_range(f"seed >= 0, columns and dimension at most {WIDEST}")
-        room(2 * self.radius + 16 * self.sigma, self.bits)
+        if self.bits < 0:
+            raise InputError(f"bits is {self.bits}", f"it lies in 0 ... {40 - MAP_BITS}")
+        grid.room(2 * self.radius + 16 * self.sigma, self.bits + MAP_BITS)
         relation_of(self.unit)
 
     @cached_property
@@ -97,11 +71,18 @@ class FixedMap(MappedRows):
 
     def proof_at(self, unit: Fraction | None, delta: Fraction) -> Theorem:
         """Return the theorem for one row that moves by `unit`, or is replaced (None)."""
-        return self.proof_by("fixed-map", unit, delta, stretch_of(self.map))
+        noisy = self.with_noise(unit, delta, self.sigma, self.dimension, stretch_of(self.map), MAP_BITS)
+        return shown(noisy, "fixed-map")
 
     def play(self, data: Rows, noise: Noise, coins: int) -> View:
         """Release the noisy mapped rows, and the map."""
-        return self.view(self.query(data), self.map, noise)
+        step = float(grid.step(self.bits + MAP_BITS))
+        return View(public={"rows": released(self.query(data), noise) * step, "map": self.map * MAP_STEP})
+
+    def accuracy(self, view: View, level: Fraction = Fraction(19, 20)) -> dict[str, object]:
+        """Return the intervals of the clipped rows through the map."""
+        of, bits = "the clipped rows through the map", self.bits + MAP_BITS
+        return {"rows": accuracy.sums("gaussian", view.public["rows"], self.sigma, bits, level, of)}
 
 
 def in_steps(matrix: NDArray[np.float64]) -> Integers:

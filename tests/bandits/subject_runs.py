@@ -54,11 +54,6 @@ BANDITS = {
     "projection": central(
         ROWS, {"sigma": 9, "radius": 2, "rows": 5, "columns": 4, "dimension": 3, "bits": 10}
     ),
-    "row-sketch": central(
-        ROWS,
-        {"sigma": 5, "radius": 2, "rows": 5, "columns": 2, "dimension": 4, "stretch": 3, "bits": 10},
-        MOVED,
-    ),
     "context-histogram": Runs(
         "joint",
         {"rounds": 24, "actions": 3, "contexts": 3},

@@ -3,7 +3,7 @@
 from audits.subjects.catalogue import CatalogueEntry, entries
 
 #: of `bandits`, where it is installed
-OF_BANDITS = {"fixed-map", "joint-gaussian", "projection", "row-sketch"}
+OF_BANDITS = {"fixed-map", "joint-gaussian", "projection"}
 
 
 def mechanisms() -> list[CatalogueEntry]:

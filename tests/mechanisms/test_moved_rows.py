@@ -26,11 +26,7 @@ from tests.planted import moved_rows_twins
 
 F = Fraction
 DELTA = F(1, 10**6)
-MOVED = [
-    KNorm,
-    GaussianRows,
-    *(entry.made_by for entry in mechanisms() if entry.name in {"fixed-map", "row-sketch"}),
-]
+MOVED = [KNorm, GaussianRows, *(entry.made_by for entry in mechanisms() if entry.name == "fixed-map")]
 TWINS = [
     twin for _, twin in inspect.getmembers(moved_rows_twins, inspect.isclass) if twin.__dict__.get("loses")
 ]

@@ -9,12 +9,10 @@ from unittest.mock import patch
 
 import numpy as np
 
-from bandits.fixed_map import FixedMap, in_steps
+from bandits.fixed_map import FixedMap
 from bandits.joint_gaussian import JointGaussian
 from bandits.projection import Projection
-from bandits.row_sketch import RowSketch
 from dpaccount.proof import joint
-from mechanisms.shared import grid
 
 
 @dataclass(frozen=True)
@@ -25,17 +23,6 @@ class FixedMapForgetsTheStretch(FixedMap):
 
     def query(self, data):
         return 2 * super().query(data)
-
-
-@dataclass(frozen=True)
-class RowSketchKeepsEveryMap(RowSketch):
-    """Takes every map of the coins, as if none stretched a row by more than its bound."""
-
-    loses = "assume_lipschitz"
-
-    def mapped(self, data, coins):
-        drawn = np.random.default_rng(coins).standard_normal((self.columns, self.dimension))
-        return grid.in_ball(data, self.radius, self.bits) @ in_steps(drawn)
 
 
 @dataclass(frozen=True)
