@@ -47,7 +47,6 @@ RULES = (
     {"rule": "permute-and-flip"},
 )
 BANDITS = {
-    "joint-gaussian": central(ROWS, {"sigma": 5, "reward": 2, "rows": 5, "columns": 2, "ratio": 0.5}),
     "fixed-map": central(
         ROWS, {"sigma": 4, "radius": 2, "rows": 5, "columns": 2, "dimension": 3, "seed": 7, "bits": 10}, MOVED
     ),

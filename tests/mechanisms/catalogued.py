@@ -1,9 +1,9 @@
-"""What is tested as a mechanism: those of `mechanisms`, and those of `bandits` that release rows, or sums of them."""
+"""What is tested as a mechanism: those of `mechanisms`, and those of `bandits` that release rows."""
 
 from audits.subjects.catalogue import CatalogueEntry, entries
 
 #: of `bandits`, where it is installed
-OF_BANDITS = {"fixed-map", "joint-gaussian", "projection"}
+OF_BANDITS = {"fixed-map", "projection"}
 
 
 def mechanisms() -> list[CatalogueEntry]:

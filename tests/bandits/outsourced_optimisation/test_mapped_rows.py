@@ -12,9 +12,7 @@ from audits.hypothesis_tests.search import search
 from audits.subjects.catalogue import example_values
 from bandits import fixed_map
 from bandits.fixed_map import FixedMap
-from bandits.joint_gaussian import JointGaussian
 from bandits.projection import Projection
-from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
@@ -77,18 +75,3 @@ def test_a_broken_one_loses_the_hypothesis_that_it_says(twin):
 def test_the_true_divergence_of_noisy_rows_is_at_most_the_proof():
     few = Projection(rows=2, columns=1, bits=0, sigma=F(3), radius=NEAR)
     assert_proved(few, [(0.0,), (1.0,), (-1.0,)], (1e-3,))
-
-
-def test_jointly_noised_moments_have_their_own_deviations():
-    """Zero features and rewards: what comes out is noise, σ on the matrix and ratio·σ on the vector."""
-    subject = JointGaussian(sigma=Fraction(8), ratio=Fraction(3, 5), rows=1, columns=30)
-    view = subject.play(np.zeros((1, 31)), rehearse(subject.proof(Fraction(1, 10**6)), Rehearsal(5)), 0)
-    matrix, vector = view.public["matrix"], view.public["vector"]
-    assert np.array_equal(matrix, matrix.T)
-    assert matrix[np.triu_indices(30)].std() == pytest.approx(8, rel=0.1)  # 465 numbers, seeded
-    assert vector.std() == pytest.approx(4.8, rel=0.35)  # 30 numbers
-
-
-def test_a_long_ratio_of_deviations_is_refused():
-    with pytest.raises(InputError, match="integers up to 64"):
-        JointGaussian(ratio=Fraction(4095, 64))
