@@ -1,7 +1,7 @@
-"""Score matrices h(w, w′) = φ(w)ᵀZ⁻¹φ(w′) on a public grid: Z of public coins, or its expectation.
+"""Score matrices h(w, w′) = φ(w)ᵀZ⁻¹φ(w′) on a public grid, Z of public coins.
 
-Every Z here is independent of records: it is drawn from the context generator (Pavlovic et al. 2025,
-Assumption 2.10), or TΛ + τI of the public quadrature Λ.  A Z of observed contexts would move with a record.
+Z is independent of records: it is drawn from the context generator (Pavlovic et al. 2025, Assumption 2.10).
+A Z of observed contexts would move with a record.
 """
 
 from functools import lru_cache
@@ -37,28 +37,9 @@ def drawn_counts(grid: PublicGrid, rounds: int, per_round: int, rng: np.random.G
     return rng.multinomial(rounds * per_round, even).astype(np.int64)
 
 
-@lru_cache(maxsize=8)
-def expected(grid: PublicGrid, rounds: int, ridge: float) -> Floats:
-    """Return h of Z = TΛ + τI, Λ the public quadrature."""
-    if (law := grid.weights()) is not None:
-        return by_features(grid, rounds * law, 1, ridge)
-    features = grid.features(MIN_EIGENVALUE_SHARE)
-    return (features.phi / (rounds * features.eigenvalues + ridge)) @ features.phi.T
-
-
-def public_ridge(grid: PublicGrid, rounds: int, bound: float, epsilon: float, width: float) -> float:
-    """Return τ from public quantities alone: three times the one of least forecast error."""
-    return STRONGER * _best(grid, rounds, bound, epsilon, width)[1]
-
-
-def forecast(grid: PublicGrid, rounds: int, bound: float, epsilon: float, width: float) -> float:
-    """Return the least root mean square error of a predicted reward that the public model expects."""
-    return _best(grid, rounds, bound, epsilon, width)[0]
-
-
 @lru_cache(maxsize=32)
-def _best(grid: PublicGrid, rounds: int, bound: float, epsilon: float, width: float) -> tuple[float, float]:
-    """Return the least forecast error and its τ.
+def public_ridge(grid: PublicGrid, rounds: int, bound: float, epsilon: float, width: float) -> float:
+    """Return τ from public quantities alone: three times the one of least forecast error.
 
     With g_j = 1/(Tλ_j + τ) and β = ΣTλ_j²g_j/Σλ_j, the error is
     √(v Σλ_j(Tλ_jg_j − β)² + v ΣTλ_j²g_j² + N²)/β, v = .3B² and N = 1.28·`width`·B·max_w Σφ_j(w)²g_j/ε:
@@ -78,4 +59,4 @@ def _best(grid: PublicGrid, rounds: int, bound: float, epsilon: float, width: fl
         noise = GUMBEL * width * bound * float((squares @ g).max()) / epsilon
         return float(np.sqrt(SPREAD * bound**2 * (bias + sampling) + noise**2)) / slope
 
-    return min((error(ridge), ridge) for ridge in np.geomspace(0.1, 1e5, 121).tolist())  # 20 a decade
+    return STRONGER * min(np.geomspace(0.1, 1e5, 121).tolist(), key=error)  # 20 a decade

@@ -1,8 +1,8 @@
 """Which subject to predict or to serve with: chosen from public quantities, with the reason.
 
-The choice reads ε, δ, how many predictions are wanted, the grid and the horizon; never data.  For
-predictions, subjects are compared by the root mean square error of a predicted reward, each as its own public
-model forecasts it; for people who are all served, by regret in rehearsals, which say how many should learn.
+The choice reads ε, δ, the grid and the horizon; never data.  For predictions, laws of noise are compared by
+the root mean square error of a predicted reward, as the subject's own public model forecasts it; for people
+who are all served, subjects by regret in rehearsals, which say how many should learn.
 """
 
 from dataclasses import replace
@@ -15,9 +15,7 @@ import numpy as np
 
 from bandits.context_histogram import MOST_ACTIONS, ContextHistogram
 from bandits.function_release import FunctionRelease
-from bandits.private_prediction import covariance
 from bandits.private_prediction.function_learner import START, FunctionLearner
-from bandits.private_prediction.predictor import MAX_PREDICTIONS, share
 from bandits.private_prediction.public_grid import MIN_EIGENVALUE_SHARE, PublicGrid
 from bandits.selection.forecasts import Selection, Value
 from bandits.selection.rehearsals import PROXY, Runner, noise_of, race, stages
@@ -30,34 +28,23 @@ LEARNING = (Fraction(1, 8), Fraction(1, 4), Fraction(1, 2))  #: shares of people
 FEWEST = 64  #: people who are all served
 
 
-def choose(
-    grid: PublicGrid, rounds: int, epsilon: Fraction, delta: Fraction, predictions: int | None = None
-) -> Selection:
-    """Return the subject of least forecast error; without `predictions`, for any number of them.
+def choose(grid: PublicGrid, rounds: int, epsilon: Fraction, delta: Fraction) -> Selection:
+    """Return the law of `function-release` of least forecast error; it serves any number of predictions.
 
     `grid`: the public actions and contexts.
     `rounds`: people whose rewards are learned from, at least 2.
     `epsilon`, `delta`: the budget of all predictions; a `delta` of 0 asks for pure ε.
-    `predictions`: how many will be made; None: any number, by a released function.
     Raises `InputError` for parameters that make no sense.
     """
-    if epsilon <= 0 or not 0 <= delta < 1 or rounds < 2 or (predictions is not None and predictions < 1):
-        raise out_of_range("epsilon > 0, 0 <= delta < 1, rounds >= 2 and predictions >= 1")
-    candidates = {("function-release", "k-norm"): _released(grid, rounds, "k-norm", epsilon, Fraction(0))}
+    if epsilon <= 0 or not 0 <= delta < 1 or rounds < 2:
+        raise out_of_range("epsilon > 0, 0 <= delta < 1 and rounds >= 2")
+    errors = {"k-norm": _released(grid, rounds, "k-norm", epsilon, Fraction(0))}
     if delta > 0:
-        candidates["function-release", "gaussian"] = _released(grid, rounds, "gaussian", epsilon, delta)
-    if predictions is not None and predictions <= MAX_PREDICTIONS:
-        scale = share("exponential", predictions, epsilon, delta)
-        candidates["range-predictor", "exponential"] = covariance.forecast(
-            grid, rounds, 1.0, 1 / float(scale), 2.0
-        )
-    name, kind = min(candidates, key=lambda each: candidates[each])
-    key = "law" if name == "function-release" else "rule"
-    listed = ", ".join(f"{subject} {law} {error:.3g}" for (subject, law), error in candidates.items())
-    wanted = "any number of predictions" if predictions is None else f"{predictions} predictions"
-    return Selection(
-        name, {key: kind}, f"forecast error of a reward in units of its bound, {wanted}: {listed}"
-    )
+        errors["gaussian"] = _released(grid, rounds, "gaussian", epsilon, delta)
+    law = min(errors, key=lambda each: errors[each])
+    listed = ", ".join(f"{each} {error:.3g}" for each, error in errors.items())
+    because = f"forecast error of a reward in units of its bound, any number of predictions: {listed}"
+    return Selection("function-release", {"law": law}, because)
 
 
 @lru_cache(maxsize=64)

@@ -5,7 +5,7 @@ from typing import Any
 from papers.reproduction import Sentence
 
 Rows = list[dict[str, Any]]
-MECHANISMS, RELEASES = ("usca", "range-predictor"), ("function-release",)
+MECHANISM, RELEASE = "usca", "function-release"
 
 
 def better_from(rows: Rows) -> list[Sentence]:
@@ -14,7 +14,7 @@ def better_from(rows: Rows) -> list[Sentence]:
     for kernel in dict.fromkeys(row["kernel"] for row in rows):
         mine = [row for row in rows if row["kernel"] == kernel]
         uses = sorted({row["predictions"] for row in mine})
-        pairs = [(n, _least(mine, n, MECHANISMS), _least(mine, n, RELEASES)) for n in uses]
+        pairs = [(n, _least(mine, n, MECHANISM), _least(mine, n, RELEASE)) for n in uses]
         wins = [n for n, mechanism, release in pairs if release < mechanism]
         first = next((n for n in wins if all(each in wins for each in uses if each >= n)), None)
         numbers = ", ".join(f"J = {n}: {m:.4f} and {r:.4f}" for n, m, r in pairs)
@@ -24,6 +24,6 @@ def better_from(rows: Rows) -> list[Sentence]:
     return judged
 
 
-def _least(rows: Rows, predictions: int, names: tuple[str, ...]) -> float:
-    wanted = (r for r in rows if r["predictions"] == predictions and r["algorithm"].startswith(names))
+def _least(rows: Rows, predictions: int, name: str) -> float:
+    wanted = (r for r in rows if r["predictions"] == predictions and r["algorithm"].startswith(name))
     return min(float(row["value"]) for row in wanted)

@@ -90,7 +90,6 @@ BANDITS = {
         {"model": True},
         {"sigma": 90},
     ),
-    "range-predictor": central(BOX, *PREDICTED, *RULES),
     "usca": central(
         BOX,
         *PREDICTED,

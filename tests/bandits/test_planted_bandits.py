@@ -31,7 +31,6 @@ from bandits.phased_cells import PhasedCells
 from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import PhasedPosterior
 from bandits.phased_regression import PhasedRegression
-from bandits.range_predictor import RangePredictor
 from bandits.surface_gp_ucb import SurfaceGpUcb
 from bandits.usca import Usca
 from dpaccount.noise.proved import Proved
@@ -178,9 +177,8 @@ def test_a_person_in_two_batches_is_found_where_they_meet(stream):
         ContextHistogram(rounds=30, actions=2, contexts=4, delays=True),
         FunctionRelease(rounds=12, served=2, actions=3, contexts=3, sigma=Fraction(2)),
         FunctionRelease(rounds=12, served=2, actions=3, contexts=3, law="k-norm", phases=2),
-        RangePredictor(rounds=8, predictions=2, actions=3, contexts=3),
-        RangePredictor(rounds=8, predictions=2, actions=3, contexts=3, rule="permute-and-flip"),
-        Usca(rounds=8, actions=3, contexts=3),
+        Usca(rounds=8, predictions=2, actions=3, contexts=3),
+        Usca(rounds=8, predictions=2, actions=3, contexts=3, rule="permute-and-flip"),
         Usca(rounds=8, actions=3, contexts=3, tau="public", kernel="matern-1/2"),
         *(
             made(**FEW, channel=channel, **more)

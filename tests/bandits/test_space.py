@@ -229,7 +229,7 @@ def test_a_release_takes_contexts_of_several_numbers_by_their_law(tmp_path):
                 session.ask(wrong)
 
 
-@pytest.mark.parametrize("use", ["function-release", "usca", "range-predictor"])
+@pytest.mark.parametrize("use", ["function-release", "usca"])
 def test_a_uniform_law_is_no_law(tmp_path, use):
     """Contexts that are all as likely give what the same contexts give without weights."""
     (tmp_path / "seen.csv").write_text("age\n20\n50\n80\n")

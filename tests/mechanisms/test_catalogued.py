@@ -36,7 +36,6 @@ SMALL = {
     "logged-policy": {"slots": 60, "batch": 8, "batches": 6},
     "jdp-gp-ucb": {"rounds": 9, "candidates": 3},
     "usca": {"rounds": 24, "actions": 4, "contexts": 4},
-    "range-predictor": {"rounds": 24, "actions": 4, "contexts": 4},
     "context-histogram": {"rounds": 24, "actions": 3, "contexts": 4},
     "function-release": {"rounds": 24, "served": 2, "actions": 4, "contexts": 4},
 }

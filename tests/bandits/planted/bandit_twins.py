@@ -15,7 +15,6 @@ from bandits.phased_gp_ucb import PhasedGpUcb
 from bandits.phased_posterior import CONTRIBUTION_BITS, WEIGHTS, PhasedPosterior
 from bandits.phased_posterior import Learner as BatchLearner
 from bandits.phased_regression import PhasedRegression
-from bandits.range_predictor import RangePredictor
 from bandits.surface_gp_ucb import SurfaceGpUcb
 from bandits.usca import Usca
 from dpaccount.proof import (
@@ -280,7 +279,6 @@ VARIANTS = {
     PhasedPosterior: {"rounds": 150, "sigma": Fraction(1)},
     SurfaceGpUcb: {"rounds": 60, "batch": 10, "nodes_per_axis": 2, "sigma": Fraction(2)},
     FunctionRelease: {"rounds": 24, "served": 2, "actions": 2, "contexts": 2, "sigma": Fraction(1, 8)},
-    RangePredictor: {"rounds": 8, "predictions": 3, "actions": 3, "contexts": 3},
     Usca: {"rounds": 8, "predictions": 3, "actions": 3, "contexts": 3},
 }
 

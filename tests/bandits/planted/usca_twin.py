@@ -9,6 +9,9 @@ import numpy as np
 from bandits.private_prediction import covariance
 from bandits.private_prediction.predictor import BOUND_STEPS, REACH
 from bandits.usca import Usca
+from dpaccount.proof import assume_covers, assume_range, exponential, nodes, to_pure
+from dpaccount.proof.search import approximate
+from mechanisms.subject import shown
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,9 @@ class ObservedZ(Usca):
         return covariance.by_features(self.grid, COUNTS[0], 1, self.ridge)
 
     def largest(self, matrix):
-        return super().largest(covariance.expected(self.grid, self.rounds, self.ridge))
+        places = self.grid.places
+        even = covariance.by_features(self.grid, np.full(places, self.rounds / places), 1, self.ridge)
+        return super().largest(even)
 
     def table(self, matrix, cell):
         return np.trunc(self.rows_of(matrix, cell) * (REACH / self.largest(matrix))).astype(np.int64)
@@ -76,3 +81,36 @@ class LooseClip(Usca):
         found = np.zeros(self.grid.places, dtype=np.int64)
         np.add.at(found, self.grid.place_of(data[:, 0], actions), units)
         return found
+
+
+@dataclass(frozen=True)
+class PriceOfOne(Usca):
+    """Predicts several times and pays once: as if every prediction read records of its own."""
+
+    loses: ClassVar[set[str]] = {"assume_covers"}
+
+    rounds: int = 8
+    predictions: int = 4
+    actions: int = 3
+    contexts: int = 3
+
+    def proof(self, delta):
+        moved = assume_range("scores", Fraction(self.width), self.relation, "movement")
+        leaf = to_pure(exponential(moved, self.epsilon / self.width, "prediction"))
+        each = self.rounds // self.predictions
+        reads = [(j * each + 1, (j + 1) * each) for j in range(self.predictions)]
+        covers = assume_covers("scores", reads, "movement")
+        return shown(approximate(nodes(leaf, covers), delta), "usca")
+
+    def play(self, data, noise, coins):
+        return super().play(data, _OneKey(noise), coins)
+
+
+class _OneKey:
+    """Noise of one leaf for all predictions."""
+
+    def __init__(self, noise):
+        self._noise = noise
+
+    def noisy(self, key, part, values):
+        return self._noise.noisy("prediction", int(key.rpartition("-")[2]), values)
