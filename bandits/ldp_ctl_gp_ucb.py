@@ -11,10 +11,9 @@ from fractions import Fraction
 from math import isnan
 from typing import ClassVar
 
-from bandits.ldp_gp_ucb import PointGpUcb, prior_of
 from bandits.learning.arrivals import name_of
 from bandits.local_privacy.channels import laplace_answer, laplace_proof
-from bandits.local_privacy.subject import LocalRewards
+from bandits.local_privacy.gp_ucb import GpUcb
 from bandits.statistics.arrays import Floats
 from dpaccount.errors import out_of_range
 from dpaccount.noise.receipt import Noise
@@ -25,11 +24,11 @@ WIDEST = 2.0**30  #: of B + R: what 64 bits hold with noise; it provides no priv
 
 
 @dataclass(frozen=True)
-class LdpCtlGpUcb(LocalRewards):
+class LdpCtlGpUcb(GpUcb):
     """GP-UCB whose people add Laplace noise of scale 2(B + R)/`epsilon` to a reward that is not clipped.
 
     `rewards_within` is how far from 0 a reward can be: the claim's word, without a default.  With more than
-    B + R the proof's hypothesis is false.  `width` times the posterior's deviation is the bonus.
+    B + R the proof's hypothesis is false.
     """
 
     source: ClassVar[str] = "Zhou & Tan 2020, CTL; sound only if no reward is beyond B + R"
@@ -37,13 +36,12 @@ class LdpCtlGpUcb(LocalRewards):
     channels: ClassVar[tuple[str, ...]] = ("laplace",)
 
     channel: str = "laplace"
-    width: Fraction = Fraction(1)
     rewards_within: Fraction = field(kw_only=True, metadata={EXAMPLE: Fraction(3)})
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.width < 0 or self.rewards_within <= 0:
-            raise out_of_range("width >= 0 and rewards_within > 0")
+        if self.rewards_within <= 0:
+            raise out_of_range("rewards_within > 0")
 
     def domain(self) -> Domain:
         """Return one row a person: the reward of every point, within the claim's bound."""
@@ -59,8 +57,3 @@ class LdpCtlGpUcb(LocalRewards):
             return super().message(noise, slot, shown, reward, coin)
         unit = 0.0 if isnan(reward) else min(max(reward / self.reach, -WIDEST), WIDEST)
         return laplace_answer(noise, slot, unit, coin)
-
-    def learner(self, coins: int) -> PointGpUcb:
-        """Return the learner, which knows the channel's variance."""
-        own = float(self.noise_bound) ** 2 / 3
-        return PointGpUcb(prior_of(self.prior, float(self.bound)), own, float(self.width), coins)

@@ -5,8 +5,8 @@ uniform on [−1, 1], anew for every trial, noise uniform on [−1, 1] or, with 
 degrees of freedom; or means of test rows, and these rows as rewards.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, sqrt
@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bandits.ldp_moma_gp_ucb import LdpMomaGpUcb, replays
+from bandits.local_privacy.gp_ucb import GpUcb
 from bandits.local_privacy.subject import LocalRewards, prior_kernel
 from bandits.simulation.delays import FILES, delays
 from bandits.simulation.potential_rewards import PotentialRewards
@@ -39,6 +40,14 @@ def rational(number: float) -> Fraction:
     return Fraction(ceil(number * ROUNDING_STEPS), ROUNDING_STEPS)
 
 
+def without_privacy(world: "RewardsWorld", seed: int) -> Floats:
+    """Return the regret of every round of GP-UCB on the rewards themselves."""
+    people = world.people(world.rounds, seed)
+    known = {**world.given(GpUcb), **world.known(people), "privacy": "none"}
+    given: dict[str, Any] = {each.name: known[each.name] for each in fields(GpUcb) if each.name in known}
+    return course(GpUcb(**given), people, seed)
+
+
 @dataclass(frozen=True)
 class RewardsWorld(TrialWorld):
     """People who keep their rewards: a function of a kernel, anew for every trial, or shipped data.
@@ -47,6 +56,7 @@ class RewardsWorld(TrialWorld):
     """
 
     serves: ClassVar[type[Any]] = LocalRewards
+    other_choices: ClassVar[dict[str, Callable[..., Floats]]] = {"gp-ucb": without_privacy}
 
     rounds: int
     kernel: str = HARD_KERNELS[0]

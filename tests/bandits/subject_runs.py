@@ -74,7 +74,6 @@ BANDITS = {
     ),
     "ldp-ata-gp-ucb": _local(*PUBLISHED, unproved=(HEAVY,)),
     "ldp-ctl-gp-ucb": _local({"width": 0.5}, {"rewards_within": 2}, channels=("laplace",), rewards_within=3),
-    "ldp-gp-ucb": _local({"width": 0.5}),
     "ldp-moma-gp-ucb": _local(
         *PUBLISHED[1:],
         {"constants": "theory", "rounds": 400, "points": 3},

@@ -40,7 +40,7 @@ def test_the_picture_of_local_privacy_is_that_of_its_table(root):
     draw = drawn_dots(root).LOCAL_PRIVACY
     columns, rows = draw.table()
     assert columns == ["ε = 2", "ε = 1", "ε = .5"]
-    assert {"local-posterior", "ldp-gp-ucb"} < set(rows)
+    assert {"local-posterior", "ldp-ata-gp-ucb"} < set(rows)
     assert draw.across(0.1) < draw.across(1.0) < draw.right
     drawn = (root / "docs" / "local-privacy.svg").read_text(encoding="utf-8")
     assert drawn == draw.drawing(), "run: python docs/draw_dots.py"

@@ -54,7 +54,7 @@ def test_of_what_is_for_comparison_nothing_is_certified(dpaccount, tmp_path, nam
 
 REFUSED = [
     (
-        "ldp-gp-ucb",
+        "local-posterior",
         {"kernel": "delays-by-hour", "points": 41, "lengthscale": 0.3},
         "'delays-by-hour' has points of its own, and no length scale",
     ),

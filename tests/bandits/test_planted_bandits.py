@@ -19,7 +19,6 @@ from bandits.function_release import FunctionRelease
 from bandits.jdp_gp_ucb import JdpGpUcb
 from bandits.ldp_ata_gp_ucb import LdpAtaGpUcb
 from bandits.ldp_ctl_gp_ucb import LdpCtlGpUcb
-from bandits.ldp_gp_ucb import LdpGpUcb
 from bandits.ldp_moma_gp_ucb import LdpMomaGpUcb
 from bandits.ldp_tgp_ucb import LdpTgpUcb
 from bandits.local_gp_ucb import LocalGpUcb
@@ -171,7 +170,7 @@ def test_a_person_in_two_batches_is_found_where_they_meet(stream):
         ),
         LoggedPolicy(slots=60, batch=8, batches=6),
         LocalGpUcb(rounds=10, candidates=2, nodes_per_axis=2, calibration="published"),
-        *(made(**FEW, channel=channel) for made in (LdpGpUcb, LocalPosterior) for channel in CHANNELS),
+        *(LocalPosterior(**FEW, channel=channel) for channel in CHANNELS),
         LdpCtlGpUcb(**FEW, rewards_within=Fraction(2)),
         ContextHistogram(rounds=24, actions=3, contexts=3),
         ContextHistogram(rounds=30, actions=2, contexts=4, delays=True),

@@ -183,7 +183,7 @@ def test_uniform_choices_regret_what_uniform_draws_do(world):
     [
         ('use = "surface"', "phased-posterior", ""),
         ('use = "surface"\nsurface = "michalewicz-10"', "surface-gp-ucb", ""),
-        ('use = "rewards"', "ldp-gp-ucb", ""),
+        ('use = "rewards"', "ldp-ata-gp-ucb", ""),
         (
             'use = "rewards"\nkernel = "delays-by-carrier"',
             "local-posterior",

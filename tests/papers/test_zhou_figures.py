@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from bandits.ldp_gp_ucb import LdpGpUcb
+from bandits.local_posterior import LocalPosterior
 from bandits.local_privacy.channels import channel
 from bandits.simulation.delays import delays
 from papers import reproduce
@@ -53,7 +53,7 @@ def test_figure_2_has_all_its_panels():
         shown = [
             (r["algorithm"], r["constants"]) for r in rows if (r["data"], r["kernel"], r["epsilon"]) == one
         ]
-        assert len(shown) == len(set(shown)) == (7 if one[2] is None else 8)
+        assert len(shown) == len(set(shown)) == 7
 
 
 def test_figure_3_is_the_rest():
@@ -83,7 +83,7 @@ def test_bounds_are_public_and_the_learner_has_each_trials_own():
 
 def test_a_trial_is_one_world_and_random_play_regrets_what_the_row_says():
     world = RewardsWorld(50, "delays-by-hour")
-    subject = LdpGpUcb(epsilon=Fraction(10), **world.given(LdpGpUcb))
+    subject = LocalPosterior(epsilon=Fraction(10), **world.given(LocalPosterior))
     assert (world.regrets(subject, 3) == world.regrets(subject, 3)).all()
     people = world.people(50, 3)
     gaps = people.means.max() - people.means

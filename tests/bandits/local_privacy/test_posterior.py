@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from bandits.ldp_ctl_gp_ucb import LdpCtlGpUcb
-from bandits.ldp_gp_ucb import PointGpUcb, prior_of
 from bandits.local_posterior import MIN_CLIP, LocalPosterior, ResidualPosterior
 from bandits.local_privacy.channels import channel
+from bandits.local_privacy.gp_ucb import PointGpUcb, prior_of
 from bandits.local_privacy.learner import Question
 from bandits.space.points import grid
 from bandits.statistics.axes import eigenfeatures

@@ -1,9 +1,8 @@
-"""GP-UCB over finitely many points, on answers through a local channel: the plain baseline."""
+"""GP-UCB over finitely many points, on answers through a local channel or on rewards as they are."""
 
 from dataclasses import dataclass
 from fractions import Fraction
 from math import sqrt
-from typing import ClassVar
 
 import numpy as np
 
@@ -46,13 +45,11 @@ def prior_of(kernel: Floats, bound: float) -> Floats:
 
 
 @dataclass(frozen=True)
-class LdpGpUcb(LocalRewards):
-    """GP-UCB on the answers of a local channel, each reward clipped to ±(B + R) before it.
+class GpUcb(LocalRewards):
+    """Base of GP-UCB on answers; `width` times the posterior's deviation is the bonus.
 
-    `width` times the posterior's deviation is the bonus.  With `privacy` ``none`` it is GP-UCB itself.
+    With `privacy` ``none`` it is GP-UCB itself.
     """
-
-    source: ClassVar[str] = "Srinivas et al. 2010 (GP-UCB); Duchi, Jordan & Wainwright 2018 (channel)"
 
     width: Fraction = Fraction(1)
 
@@ -64,6 +61,5 @@ class LdpGpUcb(LocalRewards):
     def learner(self, coins: int) -> PointGpUcb:
         """Return the learner, for which a reward's own noise is uniform on ±R, of variance R²/3."""
         prior = prior_of(self.prior, float(self.bound))
-        # A bit of Duchi's has the stated variance in all: the reward's own noise is part of it.
-        own = 0.0 if self.privacy == "local" and self.channel == "duchi" else float(self.noise_bound) ** 2 / 3
-        return PointGpUcb(prior, own + 1e-9, float(self.width), coins)
+        own = float(self.noise_bound) ** 2 / 3 + 1e-9
+        return PointGpUcb(prior, own, float(self.width), coins)
