@@ -8,7 +8,7 @@ import time
 from fractions import Fraction
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from audits.accounts import certificate as account_certificate
@@ -21,7 +21,7 @@ from dpaccount.checker.accounting.methods import symmetric
 from dpaccount.checker.accounting.plan import classes
 from dpaccount.checker.documents import Work
 from dpaccount.checker.intervals import Interval
-from tests.depth import deep
+from tests.depth import examples
 from tests.dpaccount.checker.made import copied, of_each
 from tests.looped import looped
 
@@ -265,28 +265,18 @@ OTHERS = st.one_of(
 )  # fmt: skip
 
 
-def replaced(which, value, whole):
+@examples(12, 2000, suppress_health_check=list(HealthCheck))
+@given(st.integers(0, 1000), OTHERS)
+def test_no_leaf_can_be_replaced(which, value):
     """With a leaf replaced a document is refused, but by a witness that confirms the same number."""
-    found = [path for path in leaves(whole) if path[0] not in ("digest", "tight")]
-    path = found[which % len(found)]
+    whole = honest()
+    leaf = [path for path in leaves(whole) if path[0] not in ("digest", "tight")]
+    path = leaf[which % len(leaf)]
     document = edited(path, value, whole)
     if document == whole:
         return
     against = said(document)
     assert against is not None or "with" in path, path
-
-
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.integers(0, 1000), OTHERS)
-def test_no_leaf_can_be_replaced(which, value):
-    replaced(which, value, honest())
-
-
-@deep
-@settings(max_examples=2000, deadline=None, suppress_health_check=list(HealthCheck))
-@given(st.integers(0, 1000), OTHERS)
-def test_no_leaf_can_be_replaced_in_two_thousand_documents(which, value):
-    replaced(which, value, honest())
 
 
 def test_without_a_new_digest_nothing_can_be_changed():

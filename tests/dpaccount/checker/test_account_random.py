@@ -114,23 +114,13 @@ def measured(seed):
     return float(Fraction(upper) / tight.upper - 1), spent, close and narrow
 
 
-def near(seed):
+@deep
+@pytest.mark.parametrize("seed", range(200))  # some kinds are close for these seeds alone
+def test_random_plans_are_confirmed_closely_but_for_four_kinds_and_wide_answers(seed):
     excess, seconds, close = measured(seed)
     assert excess is not None, drawn(seed)
     assert excess <= (1e-4 if close else 1), (excess, drawn(seed))
     assert seconds <= 10, drawn(seed)
-
-
-@deep
-@pytest.mark.parametrize("seed", [4, 7, 21])
-def test_some_random_plans_are_confirmed_closely(seed):
-    near(seed)
-
-
-@deep
-@pytest.mark.parametrize("seed", range(200))
-def test_random_plans_are_confirmed_closely_but_for_four_kinds_and_wide_answers(seed):
-    near(seed)
 
 
 @looped(
