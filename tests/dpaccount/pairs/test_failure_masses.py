@@ -19,7 +19,7 @@ from dpaccount.documents import parse_json
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan, Relation
 from dpaccount.plan.plan_file import read_plan
-from tests.depth import deep
+from tests.depth import deep, parts
 from tests.dpaccount.checker import enumeration
 
 from .test_stand_ins import ROUNDING, enumerated, exact, product, stand_ins
@@ -269,16 +269,9 @@ def test_what_surely_shows_everything_has_no_finite_loss(of):
     assert asked > 15 or of.get("delta") == 0
 
 
-@pytest.mark.parametrize(
-    "seeds",
-    [
-        range(8),
-        pytest.param(range(8, 13), marks=deep),
-        pytest.param(range(13, 120), marks=deep),
-    ],
-)
-def test_ends_at_the_masses_of_random_plans_with_sure_parts(seeds):
-    asked = 0
+@parts(2)
+def test_ends_at_the_masses_of_random_plans_with_sure_parts(depth):
+    seeds, asked = depth.some(range(120), 8) if depth.whole else range(8), 0
     for seed in seeds:
         with suppress(enumeration.TooManyOutcomesError):
             asked += ends_at_masses(surely_shown(seed))
@@ -286,21 +279,8 @@ def test_ends_at_the_masses_of_random_plans_with_sure_parts(seeds):
 
 
 @deep
-def test_masses_of_small_plans():
-    plans = [plan_at(seed, KNOWN) for seed in range(60)]
-    quick = [plan for plan in plans if plan.relation is Relation.ADD_REMOVE]
-    assert sum(map(judged, quick)) > 200
-
-
-@deep
-def test_masses_of_plans_with_upper_bounds():
-    for seed in range(100, 115):
-        judged(plan_at(seed))
-
-
-@deep
-def test_five_thousand_questions():
-    asked, seed = 0, 1000
-    while asked < 5000:
-        finite = KNOWN if seed % 10 else (*KNOWN, *BOUNDED)
-        asked, seed = asked + judged(plan_at(seed, finite)), seed + 1
+@parts(30)
+def test_answers_at_the_masses_of_random_plans(depth):
+    """Some thousand questions, other ones each time; of parts of every tenth plan only upper bounds are known."""
+    for number in depth.some(range(240), 8):
+        judged(plan_at(depth.seed(number), KNOWN if number % 10 else (*KNOWN, *BOUNDED)))

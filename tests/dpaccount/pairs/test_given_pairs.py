@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from audits import cli
@@ -25,7 +25,7 @@ from dpaccount.pairs.of_events import composition_of
 from dpaccount.pairs.table import TablePair
 from dpaccount.plan.events import DominatingPair, Gaussian, Plan, PoissonSubsampled, Pure, Sequence
 from dpaccount.plan.plan_file import read_plan
-from tests.depth import deep
+from tests.depth import deep, examples
 from tests.dpaccount.pairs.test_hostile_plans import table
 from tests.looped import looped
 
@@ -64,7 +64,7 @@ def _above(p, q, x):
 
 
 @deep
-@settings(max_examples=60, deadline=None)
+@examples(60, 60)
 @given(pairs(), pairs(3), st.integers(1, 2), st.sampled_from([0.0, 0.25, 1.0, 2.0]))
 def test_compositions_cost_what_is_enumerated(first, second, count, at):
     events = [first * count, second]
@@ -76,7 +76,7 @@ def test_compositions_cost_what_is_enumerated(first, second, count, at):
 
 
 @deep
-@settings(max_examples=30, deadline=None)
+@examples(30, 30)
 @given(pairs(5), st.integers(1, 4), st.sampled_from(["1/1000", "1/50", "1/5"]))
 def test_copies_on_a_contour_cost_what_is_enumerated(pair, count, delta):
     """In one direction: for so few outcomes other methods come first."""
@@ -96,7 +96,7 @@ def test_copies_on_a_contour_cost_what_is_enumerated(pair, count, delta):
 
 
 @deep
-@settings(max_examples=80, deadline=None)
+@examples(80, 80)
 @given(pairs(), pairs(3), st.integers(1, 3), st.sampled_from([0.0, 0.25, 1.0, 2.0]))
 def test_one_large_loss_is_a_lower_bound(first, second, count, at):
     """In each direction."""
@@ -135,7 +135,7 @@ def test_many_copies_of_many_outcomes_are_narrow():
 
 
 @deep
-@settings(max_examples=40, deadline=None)
+@examples(40, 40)
 @given(pairs(), st.sampled_from(["1e-6", "1/100", "1/5"]))
 def test_epsilon_and_delta_agree(pair, delta):
     epsilon = cost(pair).epsilon(delta)

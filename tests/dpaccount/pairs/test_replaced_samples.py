@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from flint import arb
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dpaccount.accounting.accountant import Accountant
@@ -21,7 +21,7 @@ from dpaccount.numerics.lattice import composing
 from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan, PoissonReplaced, PoissonSubsampled
-from tests.depth import deep
+from tests.depth import deep, examples
 from tests.looped import looped
 
 NOISES = {
@@ -54,7 +54,7 @@ def density(x, sigma=1.0):
 
 
 @deep
-@settings(max_examples=25, deadline=None)
+@examples(25, 25)
 @given(
     rate=st.sampled_from([0.02, 0.1, 0.5, 0.9]),
     first=st.tuples(st.floats(0, 1), st.floats(0, 2 * math.pi)),
@@ -89,7 +89,7 @@ def test_no_two_rows_on_the_line_cost_more(moves):
 
 
 @deep
-@settings(max_examples=60, deadline=None)
+@examples(60, 60)
 @given(st.integers(0, 10**6), st.sampled_from([0.1, 0.5, 0.95]))
 def test_no_mechanism_that_is_private_to_the_sample_costs_more(seed, rate):
     """Laws with the row, without it, and with another, each within e^ε of the second: one release and two."""
@@ -161,7 +161,7 @@ def test_an_inversion_and_the_curve_of_one_step_intersect():
 
 
 @deep
-@settings(max_examples=12, deadline=None)
+@examples(12, 12)
 @given(
     rate=st.sampled_from([0.001, 0.1, 0.5, 0.95]),
     mu=st.sampled_from([0.1, 1.0, 3.0]),
@@ -238,7 +238,7 @@ def test_many_releases_beside_a_convolution(name):
 # ------------------------------------------------------------------ order
 
 
-@settings(max_examples=4, deadline=None)
+@examples(4, 4)
 @given(
     name=st.sampled_from(sorted(NOISES)),
     rate=st.fractions(Fraction(1, 50), Fraction(9, 10), max_denominator=50),

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from flint import arb
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dpaccount.accounting import account
@@ -30,7 +30,7 @@ from dpaccount.pairs.of_events import group_compositions
 from dpaccount.pairs.poisson import SampledGroup
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan, Relation
-from tests.depth import deep
+from tests.depth import deep, examples
 
 X = np.linspace(-40, 40, 80001)
 STEP = X[1] - X[0]
@@ -55,7 +55,7 @@ def hockey_stick(p, q, t):
 
 
 @deep
-@settings(max_examples=60, deadline=None)
+@examples(60, 60)
 @given(RATES, st.sampled_from([0.1, 0.5, 1.5]), st.integers(0, 4), st.integers(0, 4), st.floats(-4, 4))
 def test_the_curve_by_quadrature(rate, mu, there, gone, t):
     factor = SampledGroup(Fraction(rate), Fraction(str(mu)) ** 2, there, gone)
@@ -73,7 +73,7 @@ def test_the_curve_by_quadrature(rate, mu, there, gone, t):
 
 
 @deep
-@settings(max_examples=25, deadline=None)
+@examples(25, 25)
 @given(
     RATES,
     st.lists(st.tuples(st.floats(0, 1), st.floats(0, 2 * math.pi), st.booleans()), min_size=2, max_size=3),
@@ -102,7 +102,7 @@ def test_no_vectors_of_a_group_cost_more(rate, rows, t):
 
 
 @deep
-@settings(max_examples=30, deadline=None)
+@examples(30, 30)
 @given(
     RATES, st.sampled_from([0.3, 1.0]), st.integers(0, 3), st.integers(0, 3), st.sampled_from([0.2, 1.0, 3.0])
 )
@@ -189,7 +189,7 @@ def user(examples, rate="1/5", sigma=1, count=1, of=None):
     return Accountant(Plan(Relation.ADD_REMOVE, event))
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(
     RATES,
     st.lists(st.tuples(st.floats(0, 1), st.floats(0, 2 * math.pi)), max_size=3),
@@ -284,7 +284,7 @@ def test_users_are_counted_under_add_remove_alone():
 
 
 @deep
-@settings(max_examples=20, deadline=None)
+@examples(20, 20)
 @given(
     rate=st.sampled_from([0.001, 0.1, 0.5, 0.95]),
     mu=st.sampled_from([0.1, 1.0, 2.5]),
@@ -348,7 +348,7 @@ def test_the_transform_falls_as_proved(rate, mu2, units, c, added):
         assert proved.far(arb(10) ** 6) < 1
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(RATES, st.sampled_from(["1/10000", "1/9", 1, 9]), st.integers(1, 24))
 def test_the_odds_of_units_are_products_of_odds_of_one(rate, mu2, units):
     """All roots of the polynomial are real and below 0, and together they give it back."""

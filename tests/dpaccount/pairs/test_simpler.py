@@ -102,7 +102,6 @@ def test_what_has_few_different_pairs_is_simple():
 
 
 @deep
-@deep
 @pytest.mark.parametrize("others", [(Laplace(scale=2),), (Laplace(scale=2), Gaussian(sigma=3))])
 def test_several_kinds_of_noise_in_nearly_whole_samples(others):
     """They cost no more than whole ones, and no less than samples of a rate that floats hold."""

@@ -19,7 +19,7 @@ from dpaccount.numerics.closed.toeplitz import group_squares
 from dpaccount.pairs.of_events import composition_of, group_compositions
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan, Relation
-from tests.depth import deep
+from tests.depth import deep, parts
 from tests.looped import looped
 
 ROUNDING = 1e-10  #: of sums in doubles
@@ -488,6 +488,7 @@ FEW = [f"poisson_subsampled/{kind}" for kind in ("pure", "discrete_laplace")]
 SEED = 6  #: of parameters at which adding a unit costs more in two plans of eight
 UPPER = ["exponential", "bounded_range", "poisson_subsampled/exponential", "poisson_subsampled/bounded_range"]
 QUICK = [pair for pair in PAIRS if not any(sample in label for label in pair for sample in SAMPLES)]
+SAMPLED = [pair for pair in PAIRS if pair not in {*QUICK}]
 
 
 @deep
@@ -496,16 +497,11 @@ def test_samples_beside_upper_bounds():
 
 
 @deep
-def test_pairs_of_events():
-    checked(random.Random(2).sample(QUICK, 40), 2)
-
-
-@deep
-def test_every_pair_of_events():
-    """Samples of continuous noise take seconds each, the others milliseconds: those many times."""
-    checked(PAIRS, 100)
-    for seed in range(101, 141):
-        checked(QUICK, seed)
+@parts(24)
+def test_pairs_of_events(depth):
+    """Each time all pairs without samples and a quarter of those with some, at other parameters."""
+    checked(depth.some(QUICK, 1), depth.seed(101))
+    checked(depth.drawn(SAMPLED, 16), depth.seed(100))
 
 
 @deep
@@ -538,9 +534,9 @@ def flipped(scores, rate):
 
 @deep
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 2.5])
-def test_permute_and_flip_beside_its_own_masses(epsilon):
+def test_permute_and_flip_beside_its_own_masses(epsilon, depth):
     """No scores of up to five candidates exceed the curve; two candidates attain it, point by point."""
-    rng = np.random.default_rng(3)
+    rng = depth.rng(3)
     curve = Accountant(Plan(Relation.REPLACE_ONE, (ev.PermuteAndFlip(epsilon=str(epsilon)),)))
     for at in (0.0, 0.3 * epsilon, 0.8 * epsilon):
         delta, best = curve.delta(Fraction(str(round(at, 6)))), 0.0
