@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
@@ -21,7 +21,7 @@ from dpaccount.ledger.journal import verify as verifying
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.plan.events import Plan, Pure, Relation
-from tests.depth import deep
+from tests.depth import deep, examples
 
 from .conftest import VALID, recounted, steps_in
 
@@ -457,17 +457,5 @@ class Team(RuleBasedStateMachine):
         assert recounted(f"{self.folder.name}/budget.db")
 
 
-class Brief(Team):
-    """A few histories, for the default tests."""
-
-
-Quick, Slow = Brief.TestCase, Team.TestCase
-Quick.settings = settings(
-    max_examples=6, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
-)
-Slow.settings = settings(
-    max_examples=40, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck)
-)
-TestBrief = deep(Quick)
-TestTeam = deep(Slow)
-del Quick, Slow
+Team.TestCase.settings = examples(40, 40, stateful_step_count=40, suppress_health_check=list(HealthCheck))
+TestTeam = deep(Team.TestCase)

@@ -6,14 +6,14 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dpaccount.errors import BudgetError, InputError, LedgerError
 from dpaccount.ledger.journal import export
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
-from tests.depth import deep
+from tests.depth import deep, examples
 
 from .conftest import BUDGET, VALID, by_hand, plan, sealed
 
@@ -278,7 +278,7 @@ covers = st.one_of(
 
 
 @deep
-@settings(max_examples=25)
+@examples(25, 25)
 @given(parts=st.lists(st.tuples(covers, st.sampled_from([1, 2])), min_size=1, max_size=6), data=st.data())
 def test_since_any_head_all_is_well_and_any_edit_after_it_is_found(tmp_path_factory, parts, data):
     file = tmp_path_factory.mktemp("since") / "budget.db"

@@ -17,7 +17,7 @@ from dpaccount.ledger.stores import sqlite_file
 from dpaccount.ledger.stores.rows import Rows
 from dpaccount.ledger.stores.store import Store
 from dpaccount.plan.events import Plan, Pure, Relation
-from tests.depth import deep
+from tests.depth import Depth, deep
 
 from .conftest import BUDGET, by_hand
 
@@ -60,18 +60,11 @@ def logged(tmp_path, monkeypatch) -> tuple[Path, Path]:
     return copy, witness
 
 
-def every(step: int, few: int, size: int) -> list[int]:
-    places = list(range(0, size, step))
-    return places[:: max(1, len(places) // few)]
-
-
-def cut_at(spent: Path, tmp_path: Path, few: int, taken=charges) -> int:
+def cut_anywhere(spent: Path, tmp_path: Path, few: int, depth: Depth, taken=charges) -> None:
     whole, copy = spent.read_bytes(), tmp_path / "copy.db"
-    places = every(64, few, len(whole))
-    for place in places:
+    for place in depth.some(range(0, len(whole), 64), few):
         copy.write_bytes(whole[:place])
         assert not taken(f"sqlite:///{copy}"), place
-    return len(places)
 
 
 def page_zeroed(spent: Path, tmp_path: Path, taken=charges) -> None:
@@ -81,14 +74,14 @@ def page_zeroed(spent: Path, tmp_path: Path, taken=charges) -> None:
         assert not taken(f"sqlite:///{copy}"), place
 
 
-def unseen(logged: tuple[Path, Path], few: int, taken=charges) -> int:
+def unseen(logged: tuple[Path, Path], few: int, depth: Depth, taken=charges) -> int:
     """Lose, cut and flip the log: with a witness nothing is taken; return how often something is without one."""
     file, witness = logged
     whole, main, seen_by_nobody = Path(f"{file}-wal").read_bytes(), file.read_bytes(), 0
-    changed = [whole[:place] for place in every(64, few, len(whole))]
+    changed = [whole[:place] for place in depth.some(range(0, len(whole), 64), few)]
     changed += [
         whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :]
-        for place in every(997, few, len(whole))
+        for place in depth.some(range(0, len(whole), 997), few)
     ]
     for log in [None, b"", *changed]:
         for url in (f"sqlite:///{file}?witness={witness}", f"sqlite:///{file}"):
@@ -104,14 +97,8 @@ def unseen(logged: tuple[Path, Path], few: int, taken=charges) -> int:
     return seen_by_nobody
 
 
-def test_a_file_that_was_cut_accepts_nothing(spent, tmp_path):
-    assert cut_at(spent, tmp_path, 40) >= 40
-
-
-@deep
-def test_a_file_that_was_cut_anywhere_accepts_nothing(spent, tmp_path):
-    """At every 64th byte."""
-    cut_at(spent, tmp_path, 10**6)
+def test_a_file_that_was_cut_accepts_nothing(spent, tmp_path, depth):
+    cut_anywhere(spent, tmp_path, 40, depth)
 
 
 def test_a_page_of_zeros_accepts_nothing(spent, tmp_path):
@@ -137,9 +124,9 @@ def test_lowered_totals_accept_nothing(spent, tmp_path, change):
 
 
 @deep
-def test_a_log_that_was_lost_cut_or_flipped_is_told_by_a_witness(logged):
+def test_a_log_that_was_lost_cut_or_flipped_is_told_by_a_witness(logged, depth):
     """SQLite drops what does not follow in the log, and says nothing: the twin without a witness shows it."""
-    assert unseen(logged, 25) > 10
+    assert unseen(logged, 25, depth) > 10
 
 
 @contextmanager

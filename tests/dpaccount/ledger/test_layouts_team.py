@@ -16,10 +16,10 @@ import pytest
 from dpaccount.errors import DpaccountError, LedgerError
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores import sqlite_file
-from tests.depth import deep
+from tests.depth import deep, parts
 
 from .conftest import BUDGET, plan, pure
-from .test_layouts import cut_at, page_zeroed, unseen
+from .test_layouts import cut_anywhere, page_zeroed, unseen
 
 ONE = np.array([1])
 Act = Callable[[Ledger], Any]
@@ -95,14 +95,8 @@ def test_everything_is_spent_and_what_is_not_would_be_seen(spent, tmp_path, url)
     assert set(REFUSED) - set(taken(url)) == {"lower a cap", "other units"}  # by then they are charged
 
 
-def test_a_file_that_was_cut_gives_nothing(spent, tmp_path):
-    cut_at(spent, tmp_path, 20, taken)
-
-
-@deep
-def test_a_file_that_was_cut_anywhere_gives_nothing(spent, tmp_path):
-    """At every 64th byte."""
-    cut_at(spent, tmp_path, 10**6, taken)
+def test_a_file_that_was_cut_gives_nothing(spent, tmp_path, depth):
+    cut_anywhere(spent, tmp_path, 20, depth, taken)
 
 
 def test_a_page_of_zeros_gives_nothing(spent, tmp_path):
@@ -125,13 +119,9 @@ def logged(tmp_path, monkeypatch) -> tuple[Path, Path]:
 
 
 @deep
-def test_a_log_that_was_lost_cut_or_flipped_gives_nothing_with_a_witness(logged):
-    assert unseen(logged, 6, taken)  # nobody else can know
-
-
-@deep
-def test_a_log_that_was_damaged_anywhere_gives_nothing_with_a_witness(logged):
-    assert unseen(logged, 150, taken)
+@parts(8)
+def test_a_log_that_was_lost_cut_or_flipped_gives_nothing_with_a_witness(logged, depth):
+    assert unseen(logged, 6, depth, taken)  # nobody else can know
 
 
 # ------------------------------------------------------------------ under an open ledger

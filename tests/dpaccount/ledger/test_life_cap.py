@@ -5,7 +5,7 @@ import json
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from audits.cli import answers
@@ -19,7 +19,7 @@ from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.requests import RefusedError
 from dpaccount.plan.events import Approximate, Gaussian, Plan, Pure, Relation
-from tests.depth import deep
+from tests.depth import deep, examples
 
 from .conftest import VALID, by_hand, plan, recounted
 
@@ -42,7 +42,7 @@ def made(folder, life, **more):
 
 
 @deep
-@settings(max_examples=25, deadline=None)
+@examples(25, 25)
 @given(steps=STEPS, life=st.integers(10, 25))
 def test_a_charge_is_accepted_if_and_only_if_period_and_life_have_room(tmp_path_factory, steps, life):
     """Against sums by unit in tenths of ε; no sequence of charges and resets brings a unit beyond the cap."""

@@ -6,7 +6,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dpaccount.errors import BudgetError, InputError, LedgerError
@@ -19,7 +19,7 @@ from dpaccount.ledger.journal.verify import verify as since
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores.store import Store
 from dpaccount.plan.events import Gaussian, Plan, Relation
-from tests.depth import deep
+from tests.depth import deep, examples
 
 from .conftest import BUDGET, VALID, by_hand, plan, sealed
 
@@ -43,7 +43,7 @@ def one_by_one(ledger: Ledger, requests: list) -> list:
 
 
 @deep
-@settings(max_examples=15)
+@examples(15, 15)
 @given(batches=st.lists(asked, min_size=1, max_size=3))
 def test_many_at_once_are_many_one_after_another(tmp_path_factory, batches):
     folder = tmp_path_factory.mktemp("many")

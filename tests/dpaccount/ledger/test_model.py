@@ -6,7 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dpaccount.accounting.measures import UNBOUNDED
@@ -15,7 +15,7 @@ from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.requests import rounded_up
 from dpaccount.plan.events import Approximate, BoundedRange, Gdp, Plan, Pure, Relation, Zcdp
-from tests.depth import deep
+from tests.depth import deep, examples
 
 from .conftest import steps_in
 
@@ -101,7 +101,7 @@ class Model:
 
 @deep
 @pytest.mark.parametrize("measure", EVENT)
-@settings(max_examples=25, deadline=None)
+@examples(25, 25)
 @given(history=histories)
 def test_a_ledger_does_what_one_number_per_unit_does(measure, history):
     with TemporaryDirectory() as folder:

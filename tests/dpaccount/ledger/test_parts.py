@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from dpaccount.errors import BudgetError, LedgerError, ReceiptError
@@ -28,7 +28,7 @@ from dpaccount.proof import (
     linear,
     nodes,
 )
-from tests.depth import deep
+from tests.depth import deep, examples
 
 from .conftest import by_hand
 
@@ -74,7 +74,7 @@ def marks(ledger):
 
 @deep
 @given(st.lists(st.tuples(st.integers(0, 3), st.booleans()), min_size=1, max_size=6))
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(10, 10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_part_has_one_value_and_the_charge_one_price(tmp_path_factory, asked):
     """Parts in any order, again and again, by processes that come and go."""
     address = f"sqlite:///{tmp_path_factory.mktemp('parts')}/budget.db"

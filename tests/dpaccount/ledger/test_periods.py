@@ -4,7 +4,7 @@ from datetime import date, timedelta
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from audits.cli import answers
@@ -16,7 +16,7 @@ from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.requests import RefusedError
 from dpaccount.plan.events import Gaussian, Plan, Relation
-from tests.depth import deep
+from tests.depth import deep, examples
 
 from .conftest import VALID, by_hand, plan, recounted
 
@@ -60,7 +60,7 @@ def test_a_period_is_the_days_of_one_name(day, every):
 
 
 @deep
-@settings(max_examples=15, deadline=None)
+@examples(15, 15)
 @given(
     days=st.lists(st.tuples(st.integers(-20, 60), st.integers(1, 3), st.booleans()), max_size=12),
     every=st.sampled_from(RENEWALS),

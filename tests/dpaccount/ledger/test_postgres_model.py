@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 
 import psycopg
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from hypothesis.stateful import run_state_machine_as_test
 
@@ -14,7 +14,7 @@ from dpaccount.ledger.journal import export
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores.store import grant
 from dpaccount.plan.events import Gaussian, Laplace, Plan, Pure, RandomizedResponse, Relation
-from tests.depth import deep
+from tests.depth import deep, examples
 
 from .conftest import NUMBERS, recounted, steps_on
 from .postgres import PostgresServer
@@ -62,29 +62,15 @@ class TeamOnServer(Team):
                     connection.execute(change)
 
 
-def arranged(server: PostgresServer, examples: int, steps: int) -> None:
-    chosen = settings(
-        max_examples=examples,
-        stateful_step_count=steps,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-    )
+@deep
+def test_a_team_on_a_server_does_what_one_number_per_unit_does(server):
+    chosen = examples(8, 8, stateful_step_count=40, suppress_health_check=list(HealthCheck))
     run_state_machine_as_test(lambda: TeamOnServer(server), settings=chosen)
 
 
 @deep
-def test_a_team_on_a_server_does_what_one_number_per_unit_does(server):
-    arranged(server, 2, 8)
-
-
-@deep
-def test_a_team_on_a_server_does_so_for_long(server):
-    arranged(server, 8, 40)
-
-
-@deep
 @pytest.mark.parametrize("measure", EVENT)
-@settings(max_examples=6, deadline=None)
+@examples(6, 6)
 @given(history=histories)
 def test_a_ledger_on_a_server_does_what_one_number_per_unit_does(server, measure, history):
     url = server.url(f"model_{next(NUMBERS)}")
@@ -106,7 +92,7 @@ plans = st.lists(
 
 @deep
 @pytest.mark.parametrize("measure", ["gdp", "either"])
-@settings(max_examples=5, deadline=None)
+@examples(5, 5)
 @given(asked=st.lists(plans, min_size=1, max_size=5))
 def test_plans_cost_on_a_server_what_they_do_in_a_file(server, measure, asked):
     """At one μ for a plan; what is exported there is the same ledger in a file."""

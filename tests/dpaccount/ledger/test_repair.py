@@ -7,14 +7,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dpaccount.errors import BudgetError, LedgerError
 from dpaccount.ledger.journal.export import imported, lines
 from dpaccount.ledger.journal.verify import repair, verify
 from dpaccount.ledger.ledger import Ledger, init
-from tests.depth import deep
+from tests.depth import deep, examples
 
 from .conftest import BUDGET, VALID, by_hand, plan, pure, sealed, steps_in
 
@@ -72,7 +72,7 @@ def test_what_follows_from_the_entries_is_made_again(url, damage):
 
 
 @deep
-@settings(max_examples=25)
+@examples(25, 25)
 @given(seed=st.integers(0, 2**32))
 def test_balances_damaged_anywhere_are_made_again(tmp_path_factory, seed):
     """Rows are changed, moved and taken out at random; what is repaired is what was, to the byte."""

@@ -4,7 +4,7 @@ import json
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from audits.cli.app import run
@@ -14,7 +14,7 @@ from dpaccount.ledger.journal import entries, export
 from dpaccount.ledger.journal.verify import repair, verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.requests import RefusedError
-from tests.depth import deep
+from tests.depth import deep, examples
 
 from .conftest import VALID, by_hand, plan, pure, recounted
 
@@ -200,7 +200,7 @@ GRANTS += [("charge", "team/a", LATER), ("approve", "other", TODAY)]
 
 
 @deep
-@settings(max_examples=150, deadline=None)
+@examples(150, 150)
 @given(steps=STEPS)
 def test_everything_is_allowed_just_where_the_plain_rules_allow_it(tmp_path_factory, steps):
     url = governed(made(tmp_path_factory.mktemp("rights")))

@@ -13,7 +13,6 @@ from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.requests import RefusedError
 from dpaccount.plan.events import Gaussian, Plan, Relation
 from tests.audits.certificate.test_sign import keys
-from tests.depth import deep
 
 from .conftest import VALID, plan, recounted
 from .test_rights import twice
@@ -26,11 +25,10 @@ def gaussian(cover):
     return Plan(Relation.REPLACE_ONE, (Gaussian(sigma=20, cover=cover),))
 
 
-@pytest.mark.parametrize("days", [15, pytest.param(90, marks=deep)])
-def test_a_million_devices_join_each_day_and_each_has_a_budget_a_week(tmp_path, monkeypatch, days):
+def test_a_million_devices_join_each_day_and_each_has_a_budget_a_week(tmp_path, monkeypatch, depth):
     """A charge of the newcomers, one of everybody so far, and some of single ones, each day; two weeks and more."""
     file, day = tmp_path / "devices.db", date(2026, 11, 2)
-    url, singles = f"sqlite:///{file}", 100 if days > 15 else 10
+    url, (days, singles) = f"sqlite:///{file}", (90, 100) if depth.whole else (15, 10)
     monkeypatch.setattr(entries, "now", lambda: f"{day}T12:00:00+00:00")
     init(url, **TERMS, epsilon=100, delta=Fraction("1e-6"), measure="gdp")
     with Ledger.open(url) as ledger:

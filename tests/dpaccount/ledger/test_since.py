@@ -9,7 +9,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dpaccount.ledger.balances.state import change_of
@@ -21,7 +21,7 @@ from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.requests import RefusedError
 from dpaccount.plan.events import Plan, Pure, Relation
-from tests.depth import deep
+from tests.depth import deep, examples
 
 from .conftest import BUDGET, VALID, by_hand, sealed
 
@@ -97,7 +97,7 @@ def judged_alike(url: str, noted: list[str]) -> bool:
 
 
 @deep
-@settings(max_examples=15)
+@examples(15, 15)
 @given(
     reset=st.booleans(), first=st.lists(charges, max_size=4), later=st.lists(charges, min_size=1, max_size=3)
 )

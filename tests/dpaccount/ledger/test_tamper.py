@@ -10,7 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from audits.reports.log import log
@@ -21,7 +21,7 @@ from dpaccount.ledger.journal.entries import as_written
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.plan.events import Gaussian, Plan, Relation
-from tests.depth import deep
+from tests.depth import deep, examples
 
 from .conftest import BUDGET, VALID, by_hand, pure, sealed
 
@@ -109,7 +109,7 @@ def test_every_column_of_every_row(original):
 
 
 @deep
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(100, 100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_every_byte_of_every_text(original, data):
     table = data.draw(st.sampled_from(sorted(COLUMNS)))
@@ -213,9 +213,9 @@ def test_flipped_bytes_of_the_file(original):
 
 @deep(quick_every=4)
 @pytest.mark.parametrize("seed", range(60))
-def test_a_damaged_file_ends_in_one_sentence(original, seed):
+def test_a_damaged_file_ends_in_one_sentence(original, seed, depth):
     """Random damage ends in an answer or an error of ours, never in a traceback from below."""
-    dice = random.Random(seed)
+    dice = random.Random(depth.seed(seed))
     raw = bytearray(original.read_bytes())
     start = dice.randrange(len(raw))
     length = dice.choice([1, 1, 8, 2000])

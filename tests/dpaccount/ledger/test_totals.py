@@ -22,7 +22,7 @@ from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores.rows import Rows
 from dpaccount.plan.events import Plan, Pure, Relation
-from tests.depth import deep
+from tests.depth import deep, parts
 from tests.dpaccount.ledger.test_tree import of_charges
 
 from .conftest import BUDGET, by_hand, pure, steps_in
@@ -125,16 +125,10 @@ def each_edit_is_harmless(original, edits):
 
 
 @deep
-def test_edited_rows(original):
-    """A sample; the nightly run takes them all."""
+def test_edited_rows(original, depth):
     edits = list(every_edit(original))
     assert len(edits) > 300
-    assert each_edit_is_harmless(original, edits[::9])
-
-
-@deep
-def test_all_edited_rows(original):
-    assert each_edit_is_harmless(original, every_edit(original))
+    assert each_edit_is_harmless(original, depth.some(edits, 40))
 
 
 LOWERED = [
@@ -243,9 +237,12 @@ def test_a_file_cut_in_its_last_page_is_refused(original):
         assert not charged(copy)
 
 
-def zeroed(original, places):
+@deep
+@parts(8)
+def test_pages_that_end_in_zeros(original, depth):
+    """What a cut leaves, once the file has grown again: from every sixteenth byte."""
     raw = original.read_bytes()
-    for place in places:
+    for place in depth.some(range(0, len(raw), 16), 60):
         end = -(-(place + 1) // 4096) * 4096
         copy = fresh(original)
         copy.write_bytes(raw[:place] + bytes(end - place) + raw[end:])
@@ -253,20 +250,9 @@ def zeroed(original, places):
 
 
 @deep
-def test_pages_that_end_in_zeros(original):
-    """What a cut leaves, once the file has grown again; the nightly run takes every sixteenth byte."""
-    zeroed(original, range(0, original.stat().st_size, 397))
-
-
-@deep
-def test_more_pages_that_end_in_zeros(original):
-    zeroed(original, range(0, original.stat().st_size, 16))
-
-
-@deep
 @pytest.mark.parametrize("seed", range(20))
-def test_flipped_bits_and_lost_stretches(original, seed):
-    dice, raw = random.Random(seed), original.read_bytes()
+def test_flipped_bits_and_lost_stretches(original, seed, depth):
+    dice, raw = random.Random(depth.seed(seed)), original.read_bytes()
     for _ in range(100):
         damaged, start = bytearray(raw), dice.randrange(len(raw))
         if dice.random() < 0.7:

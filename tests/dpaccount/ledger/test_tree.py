@@ -13,7 +13,7 @@ from dpaccount.errors import LedgerError
 from dpaccount.ledger.balances import segment_tree, step_functions
 from dpaccount.ledger.balances.segment_tree import SpentTree, marks_of, nothing, read
 from dpaccount.ledger.balances.step_functions import LAST_UNIT, plus, spent_on, total, written, zero
-from tests.depth import deep
+from tests.depth import deep, examples
 from tests.looped import looped
 
 UNITS = 20
@@ -112,6 +112,7 @@ def test_text_of_amounts_has_one_spelling(text):
 
 
 @deep
+@examples(100, 400)
 @given(charges)
 def test_the_peak_and_the_first_unit_to_reach_a_level_are_those_of_one_number_per_unit(many):
     tree, _ = one_by_one(many)
@@ -126,6 +127,7 @@ def test_the_peak_and_the_first_unit_to_reach_a_level_are_those_of_one_number_pe
 
 
 @deep
+@examples(100, 400)
 @given(charges, st.randoms(use_true_random=False))
 def test_the_tree_depends_on_which_charges_were_made_and_not_on_when(many, dice):
     tree, nodes = one_by_one(many)
@@ -138,6 +140,7 @@ def test_the_tree_depends_on_which_charges_were_made_and_not_on_when(many, dice)
 
 
 @deep
+@examples(100, 400)
 @given(charges, charges)
 def test_what_was_added_can_be_taken_away(before, later):
     there, nodes = one_by_one([*before, *later])
@@ -154,6 +157,7 @@ def test_what_was_added_can_be_taken_away(before, later):
 
 
 @deep
+@examples(100, 400)
 @given(charges)
 def test_a_node_is_authentic(many):
     """Every stored text is fixed by the root: each is what a digest above it is taken over, and no other is."""
