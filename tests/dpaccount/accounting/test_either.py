@@ -5,13 +5,13 @@ from fractions import Fraction
 from functools import cache
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dpaccount.accounting.gdp_of_plan import mu_squared
 from dpaccount.accounting.measures import EITHER, LARGE, MEASURES, UNBOUNDED
 from dpaccount.plan.events import Gaussian, Laplace, Pure
-from tests.depth import deep
+from tests.depth import deep, examples
 
 KIND = MEASURES["either"]
 BUDGET, MILLIONTH = Fraction(1), Fraction(1, 10**6)
@@ -24,6 +24,7 @@ def times(count, one):
 
 
 @deep
+@examples(100, 400)
 @given(amounts, st.fractions("1/10", 3), st.fractions("1/1000", "1/3"))
 def test_it_fits_where_one_of_three_does_at_its_share(total, epsilon, delta):
     shares = zip(EITHER, total, (delta / 2, delta / 2, Fraction(0)), strict=True)
@@ -39,6 +40,7 @@ def test_no_measure_fits_what_has_no_bound(epsilon, delta):
 
 
 @deep
+@examples(100, 400)
 @given(amounts, amounts, st.fractions("1/10", 3))
 def test_what_fits_fits_with_less(total, less, epsilon):
     smaller = tuple(map(min, total, less))
@@ -47,7 +49,7 @@ def test_what_fits_fits_with_less(total, less, epsilon):
 
 
 @deep
-@settings(max_examples=30, deadline=None)
+@examples(30, 30)
 @given(amounts, st.fractions("1/1000", "1/3"))
 def test_what_has_no_bound_in_a_measure_has_no_epsilon_there(total, delta):
     """The least of the others is claimed, each at its share of δ, and none where nothing is known."""
@@ -62,6 +64,7 @@ def test_what_has_no_bound_in_a_measure_has_no_epsilon_there(total, delta):
 
 
 @deep
+@examples(100, 200)
 @given(amounts)
 def test_the_room_of_each_measure_fits(total):
     if not KIND.fits(total, BUDGET, MILLIONTH):

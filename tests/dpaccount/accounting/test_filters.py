@@ -81,7 +81,7 @@ def test_an_odometer_doubles_its_budgets():
         Odometer(Measure("zcdp"), first=Fraction(0))
 
 
-@pytest.mark.statistical  # fails by chance with probability below 1e-6: the bound is δ = 0.05, five deviations above
+@pytest.mark.statistical(1e-6)  # the bound is δ = 0.05, five deviations above
 def test_an_odometer_holds_against_a_stopping_analyst():
     """An analyst who lowers σ after every lucky answer and stops at the worst moment exceeds it with odds ≤ δ.
 

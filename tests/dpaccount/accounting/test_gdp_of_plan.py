@@ -6,7 +6,7 @@ from unittest import mock
 
 import mpmath
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dpaccount.accounting import gdp_of_plan
@@ -18,7 +18,7 @@ from dpaccount.pairs.composition import Composition
 from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan import events
 from dpaccount.plan.events import DiscreteLaplace, Gaussian, Laplace, Pure, RandomizedResponse
-from tests.depth import deep
+from tests.depth import deep, examples
 from tests.dpaccount.numerics.gaussian_curve import gaussian_delta, real
 from tests.looped import looped
 
@@ -72,7 +72,7 @@ def test_it_is_hardly_more_than_the_least_that_dominates_exact_binomial_curves(l
 
 
 @deep
-@settings(max_examples=25, deadline=None)
+@examples(25, 25)
 @given(loss=st.fractions("1/50", 3, max_denominator=50), count=st.integers(2, 12), factor=st.floats(0.7, 1.1))
 def test_no_mu_is_accepted_that_lies_below_somewhere(loss, count, factor):
     """Every candidate, and not just the one that is returned: what is accepted dominates on a finer grid."""
@@ -195,7 +195,7 @@ few = st.lists(
 
 
 @deep
-@settings(max_examples=12, deadline=None)
+@examples(12, 12)
 @given(few)
 def test_what_is_charged_lies_above_every_combination_of_answers(kinds):
     """Of different losses, in both directions; the curve that was dominated as well, up to where it ends."""
@@ -219,7 +219,7 @@ pool = [
 
 
 @deep
-@settings(max_examples=40, deadline=None)
+@examples(40, 40)
 @given(st.lists(st.tuples(covers, st.sampled_from(pool)), min_size=1, max_size=5))
 def test_every_unit_pays_for_what_covers_it_and_for_nothing_else(pieces):
     """Against a list of the events of each unit; as many as there are, also where equal ones overlap."""
@@ -236,7 +236,7 @@ def test_every_unit_pays_for_what_covers_it_and_for_nothing_else(pieces):
 
 
 @deep
-@settings(max_examples=15, deadline=None)
+@examples(15, 15)
 @given(
     st.lists(
         st.tuples(

@@ -74,18 +74,10 @@ def test_steps_of_training_take_little_and_meet_the_whole():
     assert {type(way) for way in kept.ways} == {GrowingInversion, GrowingBound}
 
 
-QUICK = (1, 2, 3, 5)  #: seeds of the slow set; with all 24 it takes six minutes
-
-
-@pytest.mark.parametrize(
-    "seed",
-    [
-        *(pytest.param(seed, marks=deep) for seed in QUICK),
-        *(pytest.param(seed, marks=deep) for seed in range(24) if seed not in QUICK),
-    ],
-)
-def test_every_growing_plan_meets_the_plan_at_once(seed):
-    relation, events = random_events(seed)
+@deep
+@pytest.mark.parametrize("number", range(24))
+def test_every_growing_plan_meets_the_plan_at_once(number, depth):
+    relation, events = random_events(depth.seed(number))
     accountant, before = Accountant([], relation=relation), Fraction(0)
     for turn, event in enumerate(events, 1):
         accountant.compose(event)

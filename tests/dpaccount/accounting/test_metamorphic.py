@@ -455,7 +455,7 @@ LOSSES = {
 
 
 @deep
-@pytest.mark.statistical  # 11 events × 3 points, five standard deviations: fails by chance below 2e-5
+@pytest.mark.statistical(2e-5)  # 11 events × 3 points, five standard deviations
 @pytest.mark.parametrize("name", LOSSES)
 def test_simulated_likelihood_ratios_agree(name):
     """δ(ε) = E(1 − e^{ε−L})₊ over simulated losses of three releases, drawn from the laws and not the code."""
@@ -470,7 +470,7 @@ def test_simulated_likelihood_ratios_agree(name):
         assert (found.lower is None) == (name == "permute_and_flip")
 
 
-@pytest.mark.statistical  # five standard deviations: fails by chance with probability below 1e-6
+@pytest.mark.statistical(1e-6)  # five standard deviations
 def test_the_added_direction_is_the_smaller():
     rng = np.random.default_rng(8)
     draws = {removed: sampled_gaussian(0.25, 1.0, removed=removed) for removed in (True, False)}
@@ -481,7 +481,7 @@ def test_the_added_direction_is_the_smaller():
 
 
 @deep
-@pytest.mark.statistical  # a bound at least: five standard deviations, below 1e-6 by chance
+@pytest.mark.statistical(3e-6)  # ten means, each at most five standard deviations above a bound
 @pytest.mark.parametrize("eta", [0.5, 1.0])
 def test_simulated_bounded_range_stays_below(eta):
     """An analyst who picks the second interval from the first answer never exceeds the bound, and comes close."""

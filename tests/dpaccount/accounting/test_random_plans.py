@@ -15,11 +15,11 @@ from dpaccount.numerics.closed import gaussian, renyi
 from dpaccount.numerics.intervals import ball
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan, Relation
-from tests.depth import deep
+from tests.depth import deep, parts
 from tests.dpaccount.pairs.test_stand_ins import MAKERS, ROUNDING, enumerated, product, relation_of, stand_ins
 
 GAP = "10"  #: narrow where that is cheap; every enclosure must hold
-#: Kinds whose lattices or transforms are dear: left to the nightly run.
+#: Kinds whose lattices or transforms are dear.
 SAMPLE = "poisson_subsampled/"
 CHEAP = [
     *(
@@ -197,16 +197,8 @@ LAWS = [
 ]
 
 
-LAW_PLANS = {
-    adding: 16,
-    grouping: 40,
-    both_relations: 40,
-    scalars: 12,
-    sampling: 4,
-}  #: as they are quick or not
-
-#: In the nightly run, of quick kinds and of all; a chain, and several samples in one, may take minutes.
-MORE_PLANS = {
+#: How many plans of quick kinds, and of all; a chain, and several samples in one, may take minutes.
+PLANS = {
     both_relations: (1000, 100),
     covering: (90, 23),
     grouping: (100, 0),
@@ -225,20 +217,15 @@ def holds(law, seed, labels):
 
 
 @deep
+@parts(8)
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
-def test_laws_of_random_plans(law):
-    for seed in range(LAW_PLANS.get(law, 8)):
-        holds(law, seed, CHEAP)
-
-
-@deep
-@pytest.mark.parametrize("law", LAWS, ids=lambda law: law.__name__)
-def test_laws_of_more_plans(law):
-    quick, dear = MORE_PLANS.get(law, (50, 23))
-    for seed in range(quick):
-        holds(law, 1000 + seed, CHEAP)
-    for seed in range(dear):
-        holds(law, 1000 + seed, sorted(MAKERS))
+def test_laws_of_random_plans(law, depth):
+    quick, dear = PLANS.get(law, (50, 23))
+    plans = [(number, CHEAP) for number in range(quick)] + [
+        (number, sorted(MAKERS)) for number in range(dear)
+    ]
+    for number, labels in depth.some(plans, 8):  # of all kinds the same ones, as a plan may take a minute
+        holds(law, depth.seed(1000 + number) if labels is CHEAP else 1000 + number, labels)
 
 
 # ------------------------------------------------------------------ at the mass of failures
@@ -290,12 +277,6 @@ def finite_at_the_mass(seed):
 
 
 @deep
-def test_what_is_left_beside_failures_is_finite():
-    for seed in range(3):
-        finite_at_the_mass(seed)
-
-
-@deep
-def test_what_is_left_beside_more_failures_is_finite():
-    for seed in range(3, 60):
-        finite_at_the_mass(seed)
+def test_what_is_left_beside_failures_is_finite(depth):
+    for number in depth.some(range(60), 3):
+        finite_at_the_mass(depth.seed(number))

@@ -288,11 +288,7 @@ BESIDE = {
 @deep
 @pytest.mark.parametrize(
     ("name", "count"),
-    [
-        ("Gaussian", 1),
-        pytest.param("Laplace", 3, marks=deep),
-        pytest.param("sampled", 6, marks=deep),
-    ],
+    [("Gaussian", 1), ("Laplace", 3), ("sampled", 6)],
 )
 def test_points_beside_a_pair_cost_no_less_than_the_noise_that_has_them(name, count):
     """Nor more than one sum in Rényi divergences, which is what they cost before they met a pair's curve."""

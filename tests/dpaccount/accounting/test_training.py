@@ -8,7 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import dpaccount
@@ -23,7 +23,7 @@ from dpaccount.documents import parse_json
 from dpaccount.errors import InputError
 from dpaccount.numerics.fourier import contours
 from dpaccount.plan.events import Gaussian, Laplace, Plan, PoissonExamples, RandomAllocation, Shuffled
-from tests.depth import deep
+from tests.depth import deep, examples
 from tests.looped import looped
 
 RUN = Training(examples=60000, batch=256, sigma="1.1", steps=14063)
@@ -69,7 +69,6 @@ def test_a_run_is_made_from_passes_and_a_target():
 
 
 @deep
-@deep
 @pytest.mark.parametrize("target", [400, 1000])
 def test_a_target_where_no_cost_is_known_closely_is_met_within_a_thousandth(target):
     """So little noise that costs are known to some 10^−4: no more digits are sought than they have."""
@@ -105,7 +104,7 @@ def test_points_that_share_transforms_are_the_points_alone():
         assert shared.upper - shared.lower < Fraction(1, 10**12)
 
 
-@settings(max_examples=4, deadline=None)
+@examples(4, 4)
 @given(
     rate=st.fractions(Fraction(1, 1000), Fraction(1, 3), max_denominator=1000),
     sigma=st.fractions(Fraction(8, 10), 5, max_denominator=50),

@@ -6,7 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dpaccount.accounting import account, worst_unit
@@ -17,7 +17,7 @@ from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan import events as ev
 from dpaccount.plan.cover_partition import unit_classes
 from dpaccount.plan.events import Plan, Relation
-from tests.depth import deep
+from tests.depth import deep, examples
 
 UNITS = 12
 KINDS = [
@@ -87,7 +87,7 @@ def is_worst(found, every):
 
 
 @deep
-@settings(max_examples=30, deadline=None)
+@examples(30, 30)
 @given(plans(), st.sampled_from(["1e-5", "1e-9", "0.01"]))
 def test_epsilon_is_that_of_the_worst_unit(plan, delta):
     target, gap = Fraction(delta), Fraction(1, 10**6)
@@ -96,7 +96,7 @@ def test_epsilon_is_that_of_the_worst_unit(plan, delta):
 
 
 @deep
-@settings(max_examples=25, deadline=None)
+@examples(25, 25)
 @given(plans(), st.sampled_from(["0.2", "1", "3"]))
 def test_delta_is_that_of_the_worst_unit(plan, epsilon):
     at, gap = Fraction(epsilon), Fraction(1, 10**6)
