@@ -6,6 +6,7 @@ import re
 import shutil
 
 import pytest
+
 from tests.depth import deep
 
 SECOND = "\n## A new noise distribution\n"

@@ -94,7 +94,7 @@ def test_no_kind_is_left_out():
     assert set(ev.VOCABULARY) == set(SAMPLES) == {*IN_THE_KERNEL, *AT_ORDERS}
 
 
-#: Many cells, or many nodes of a sample: for `make slow`.
+#: Many cells, or many nodes of a sample: for deep runs.
 LONG = (
     "poisson_examples",
     "sampled_without_replacement",

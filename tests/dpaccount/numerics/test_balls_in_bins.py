@@ -7,14 +7,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dpaccount import Accountant, BallsInBins, Gaussian, Plan, PoissonSubsampled, RandomAllocation, Sequence
 from dpaccount.documents import parse_json
 from dpaccount.errors import InputError
 from dpaccount.plan.plan_file import read_plan
-from tests.depth import deep
+from tests.depth import deep, examples
 from tests.dpaccount.numerics.test_banded_samples import lower
 
 
@@ -32,7 +32,7 @@ def test_the_identity_is_random_allocation_to_the_last_digit():
     assert one == answers(Gaussian(sigma=3, sensitivity=2) * 5)
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(st.integers(1, 12), st.integers(1, 5), st.integers(0, 10**6))
 def test_bins_have_their_columns_and_some_share_no_row(rounds, bins, seed):
     bins, rng = min(rounds, bins), np.random.default_rng(seed)

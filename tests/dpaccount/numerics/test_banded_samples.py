@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dpaccount.accounting.accountant import Accountant
@@ -15,7 +15,7 @@ from dpaccount.errors import InputError
 from dpaccount.numerics.closed import toeplitz
 from dpaccount.plan.events import BandedPoisson, DpFtrl, Gaussian, Plan, PoissonSubsampled, Sequence
 from dpaccount.plan.plan_file import read_plan
-from tests.depth import deep
+from tests.depth import deep, examples
 from tests.dpaccount.numerics.test_participations import SHAPES, banded, largest
 
 
@@ -25,7 +25,7 @@ def lower(rng, rounds, bands=None):
     return [[int(rng.integers(-3, 4)) if i - j < wide else 0 for j in range(i + 1)] for i in range(rounds)]
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(SHAPES, st.integers(0, 10**6), st.sampled_from([1, 3]))
 def test_matrices_beside_every_pattern_and_sign(shape, seed, scale):
     rounds, k, b = shape
@@ -46,7 +46,7 @@ def test_matrices_beside_every_pattern_and_sign(shape, seed, scale):
     assert high == Fraction(bound, (2 * scale * scale) ** 2)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(1, 9), st.integers(1, 4), st.integers(0, 10**6))
 def test_turns_of_a_banded_factor_have_their_longest_columns(rounds, parts, seed):
     rows = lower(np.random.default_rng(seed), rounds, parts)
@@ -79,29 +79,15 @@ def sampled_law(rows, moves, rate, grid):
     return law * (grid[1] - grid[0]) ** 3
 
 
-some_factor = given(
+@deep
+@examples(10, 10)
+@given(
     st.integers(0, 10**6),
     st.sampled_from([1, 2, 3]),
     st.sampled_from([0.2, 0.6]),
     st.sampled_from([0.0, 0.4]),
 )
-
-
-@deep
-@settings(max_examples=3, deadline=None)
-@some_factor
 def test_no_unit_of_a_banded_factor_costs_more_than_its_samples(seed, parts, rate, t):
-    costs_no_more(seed, parts, rate, t)
-
-
-@deep
-@settings(max_examples=10, deadline=None)
-@some_factor
-def test_no_unit_of_ten_banded_factors_costs_more_than_its_samples(seed, parts, rate, t):
-    costs_no_more(seed, parts, rate, t)
-
-
-def costs_no_more(seed, parts, rate, t):
     """Three rounds by quadrature: any part, moves of either sign; removed, and added."""
     rng = np.random.default_rng(seed)
     rows = [[x / 2 for x in row] for row in lower(rng, 3, parts)]

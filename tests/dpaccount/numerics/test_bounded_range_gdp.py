@@ -3,12 +3,12 @@
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dpaccount.numerics.closed.gaussian import mu_squared
 from dpaccount.plan import events
-from tests.depth import deep
+from tests.depth import deep, examples
 from tests.dpaccount.numerics.gaussian_curve import gaussian_delta, real
 
 ETAS = ["1/1000", "1/20", "1", "3", "8", "40"]
@@ -82,7 +82,7 @@ def test_the_step_of_the_proof_that_is_calculus():
 
 
 @deep
-@settings(max_examples=60)
+@examples(60, 60)
 @given(
     rates=st.lists(st.floats(-1, 1), min_size=2, max_size=6),
     moves=st.lists(st.floats(0, 1), min_size=6, max_size=6),

@@ -97,8 +97,8 @@ def test_two_steps_are_what_quadrature_finds(rows, added):
 
 @deep
 @looped("seed", range(12))
-def test_they_agree_with_fourier_inversion(seed):
-    rng = random.Random(seed)
+def test_they_agree_with_fourier_inversion(seed, depth):
+    rng = random.Random(depth.seed(seed))
     total = total_of(*random_events(rng))
     for way in total.directions:
         at = Fraction(rng.randint(1, 99), 100)

@@ -9,13 +9,13 @@ from fractions import Fraction
 from unittest import mock
 
 import mpmath
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dpaccount.numerics import domination
 from dpaccount.numerics.closed import gaussian
 from dpaccount.numerics.intervals import ball, ceil_of, floor_of, precision
-from tests.depth import deep
+from tests.depth import deep, examples
 from tests.dpaccount.numerics.gaussian_curve import gaussian_delta, real
 
 MU2 = [Fraction(1, 400), Fraction(1, 4), Fraction(1), Fraction(9)]
@@ -42,7 +42,7 @@ def touched(mu2, at, lift, *, share=Fraction(9, 10)):
 
 
 @deep
-@settings(max_examples=60, deadline=None)
+@examples(60, 60)
 @given(st.sampled_from(MU2), places, st.sampled_from([1, 2, 3, 4, 6]))
 def test_it_is_seen_wherever_a_curve_passes_the_gaussian_one(mu2, where, digits):
     """At the end of the range, at its beginning, and by less than any cell could show."""
@@ -62,7 +62,7 @@ def test_what_is_not_looked_at_is_not_proved():
 
 
 @deep
-@settings(max_examples=40, deadline=None)
+@examples(40, 40)
 @given(st.sampled_from(MU2), places, places)
 def test_a_line_that_stands_for_the_gaussian_curve_is_nowhere_above_it(mu2, where, touching):
     end = 8 * root(mu2)
@@ -77,7 +77,7 @@ def test_a_line_that_stands_for_the_gaussian_curve_is_nowhere_above_it(mu2, wher
 
 
 @deep
-@settings(max_examples=5, deadline=None)
+@examples(5, 5)
 @given(st.sampled_from(MU2), places, st.sampled_from([1, 2, 3]))
 def test_the_least_that_is_found_dominates_and_is_hardly_more(mu2, where, digits):
     """A curve that is dominated by μ and touches it but for a lift: between the two Gaussian ones of which it is made."""
@@ -94,7 +94,7 @@ def test_the_least_that_is_found_dominates_and_is_hardly_more(mu2, where, digits
             ) * (1 + mpmath.mpf(10) ** -30)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.sampled_from(MU2), places, st.sets(places, max_size=12))
 def test_cells_between_any_known_points_prove_no_more(mu2, where, known):
     """Wherever cells begin and end, all between 0 and the end is looked at."""

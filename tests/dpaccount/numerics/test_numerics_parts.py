@@ -499,8 +499,8 @@ def test_a_tiny_delta_is_enclosed_from_both_sides():
 
 
 @deep
-def test_points_of_a_renyi_curve_bound_it_by_the_least_chord():
-    rng = random.Random(8)
+def test_points_of_a_renyi_curve_bound_it_by_the_least_chord(depth):
+    rng = random.Random(depth.seed(8))
     for _ in range(200):
         points = tuple(
             (1 + Fraction(rng.randint(1, 40), 10), Fraction(rng.randint(0, 30), 10))

@@ -13,7 +13,7 @@ from dpaccount.numerics import domination
 from dpaccount.numerics.closed.gaussian import mu_squared
 from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan import events
-from tests.depth import deep
+from tests.depth import deep, examples
 from tests.dpaccount.numerics.gaussian_curve import gaussian_delta, real
 from tests.looped import looped
 
@@ -159,6 +159,7 @@ def upper_point(error):
 
 
 @deep
+@examples(100, 300)
 @given(
     loss=st.one_of(
         st.fractions(Fraction(1, 10**6), 499), st.fractions(Fraction(1, 10**15), Fraction(1, 10**9))
@@ -175,6 +176,7 @@ def test_it_is_never_dearer_than_pure_and_grows_with_the_loss(loss, more, kind):
 
 
 @deep
+@examples(100, 300)
 @given(st.fractions(Fraction(1, 100), 30), st.integers(1, 40))
 def test_it_grows_with_the_move_and_is_between_pure_and_laplace(scale, moved):
     def square(by):
@@ -197,6 +199,7 @@ def test_a_second_program_finds_the_same(loss, kind):
 
 
 @deep
+@examples(100, 100)
 @given(st.lists(st.integers(0, 4), min_size=2, max_size=4), st.sampled_from(["1/4", "1", "5"]), st.data())
 def test_permute_and_flip_lies_below_it(scores, epsilon, data):
     """Exactly evaluated: all orders of the candidates, against scores that moved by at most 1."""
@@ -220,6 +223,7 @@ def test_permute_and_flip_needs_as_much(epsilon):
 
 
 @deep
+@examples(100, 200)
 @given(st.integers(1, 20), st.integers(1, 20), st.sampled_from(["1/10", "1", "6"]), st.sampled_from([2, 10]))
 def test_a_sample_costs_no_more_than_the_whole_and_no_more_than_its_epsilon(size, more, epsilon, k):
     for of in (events.RandomizedResponse(epsilon=epsilon, k=k), events.Laplace(scale=1, sensitivity=epsilon)):

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from audits import cli
@@ -20,7 +20,7 @@ from dpaccount.errors import InputError
 from dpaccount.numerics.closed import gaussian, toeplitz
 from dpaccount.plan.events import DpFtrl, Gaussian, Plan
 from dpaccount.plan.plan_file import read_plan
-from tests.depth import deep
+from tests.depth import deep, examples
 from tests.looped import looped
 
 SHAPES = st.tuples(st.integers(1, 7), st.integers(1, 4), st.integers(1, 4))
@@ -63,7 +63,7 @@ def nodes(rounds):
 
 
 @deep
-@settings(max_examples=40, deadline=None)
+@examples(40, 40)
 @given(SHAPES)
 def test_trees(shape):
     rounds, k, b = shape
@@ -84,7 +84,7 @@ def test_larger_trees(rounds, k, b):
 
 
 @deep
-@settings(max_examples=40, deadline=None)
+@examples(40, 40)
 @given(st.integers(1, 40), st.integers(1, 6), st.integers(1, 9), st.integers(1, 12))
 def test_the_square_root_and_its_bands(rounds, k, b, bands):
     weights = [Fraction(1)]
@@ -100,7 +100,7 @@ def test_the_square_root_and_its_bands(rounds, k, b, bands):
 
 
 @deep
-@settings(max_examples=60, deadline=None)
+@examples(60, 60)
 @given(st.integers(1, 60), st.integers(1, 6), st.integers(1, 9))
 def test_more_rounds_and_less_apart_move_no_less(rounds, k, b):
     for of in (toeplitz.sqrt_toeplitz_squared_sensitivity, toeplitz.tree_squared_sensitivity):
@@ -115,7 +115,7 @@ def test_more_rounds_and_less_apart_move_no_less(rounds, k, b):
 
 
 @deep
-@settings(max_examples=150, deadline=None)
+@examples(150, 150)
 @given(SHAPES, WEIGHTS, st.integers(0, 10**6))
 def test_both_programs_bound_every_pattern_alike(shape, weights, seed):
     """Accountant and checker: Toeplitz factors of both signs, and dense ones; never below the truth."""

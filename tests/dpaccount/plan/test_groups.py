@@ -14,7 +14,7 @@ from dpaccount.plan import events as ev
 from dpaccount.plan import groups
 from dpaccount.plan.event_base import Stream
 from dpaccount.plan.events import Plan, Relation
-from tests.depth import deep
+from tests.depth import deep, parts
 from tests.looped import looped
 
 DELTA = "1e-6"
@@ -241,16 +241,9 @@ STREAMED = (ev.Tree, ev.MatrixFactorisation, ev.Gaussian)
 
 
 @deep
-def test_random_streams_and_covers_beside_every_group_of_units():
-    for seed in range(120):
-        beside_every_group(seed, STREAMED)
-    for seed in range(25):
-        beside_every_group(20_000 + seed, (*STREAMED, ev.Laplace, ev.Pure))
-
-
-@deep
-def test_more_streams_and_covers_beside_every_group_of_units():
-    for seed in range(5000):
-        beside_every_group(10_000 + seed, STREAMED)
-    for seed in range(25, 500):
-        beside_every_group(20_000 + seed, (*STREAMED, ev.Laplace, ev.Pure))
+@parts(6)
+def test_random_streams_and_covers_beside_every_group_of_units(depth):
+    for number in depth.some(range(5000), 120):
+        beside_every_group(depth.seed(number), STREAMED)
+    for number in depth.some(range(20_000, 20_500), 25):
+        beside_every_group(depth.seed(number), (*STREAMED, ev.Laplace, ev.Pure))

@@ -41,7 +41,7 @@ from dpaccount.proof import (
     walk,
     write,
 )
-from tests.depth import deep
+from tests.depth import deep, examples
 from tests.dpaccount.proof.said import refuses
 from tests.looped import looped
 
@@ -113,6 +113,7 @@ def test_rank_one_bound_holds_and_is_attained(reward):
     assert attained == pytest.approx(bound, rel=1e-12)
 
 
+@examples(100, 200)
 @given(st.integers(1, 3000))
 @deep
 def test_a_tree_is_the_sum_of_its_nodes(rounds):

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from audits.subjects.catalogue import entries, make
@@ -34,7 +34,7 @@ from dpaccount.proof import (
     to_gdp,
 )
 from dpaccount.proof.search import approximate, delta_upper, lower_end
-from tests.depth import deep
+from tests.depth import deep, examples
 from tests.dpaccount.pairs.test_stand_ins import gaussian_delta
 
 F = Fraction
@@ -57,7 +57,7 @@ def confirmed(theorem, lower):
     return True
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.integers(1, 4), st.integers(1, 4), st.integers(1, 3), DELTAS)
 def test_gaussian_noise_attains_its_curve(radius, deviation, count, delta):
     """Two vectors at opposite ends of the ball, in `count` releases: the likelihood ratio is Gaussian."""
@@ -74,7 +74,7 @@ def test_gaussian_noise_attains_its_curve(radius, deviation, count, delta):
     assert confirmed(theorem, F(1)) == (lower >= 1)
 
 
-@settings(max_examples=15, deadline=None)
+@examples(15)
 @given(st.integers(1, 3), st.integers(1, 3), st.integers(1, 3), DELTAS)
 def test_lattice_noise_attains_its_curve(low, high, deviation, delta):
     """All outcomes of a sum that moves as far as its points allow."""

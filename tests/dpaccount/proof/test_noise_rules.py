@@ -7,7 +7,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dpaccount.errors import ReceiptError
@@ -38,6 +38,7 @@ from dpaccount.proof import (
     sparse_vector,
     stable_histogram,
 )
+from tests.depth import examples
 from tests.dpaccount.proof.said import refuses
 from tests.looped import looped
 
@@ -137,7 +138,7 @@ def moved(stream, other, pairs, bits):
     return sum((x - y) ** 2 for r, o in zip(rows, others, strict=True) for x, y in zip(r, o, strict=True))
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@examples(60)
 @given(
     pairs=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 15)), max_size=3),
     rounds=st.integers(1, 9),

@@ -13,9 +13,7 @@ from fractions import Fraction as F  # noqa: N817
 from itertools import product
 from statistics import NormalDist
 
-import pytest
-
-from tests.depth import deep
+from tests.depth import parts
 from tests.formal.grown import Pool, Turn
 
 RECORDS, PERSONS = (0, 1, 2), ((1, 2), (3, 4))
@@ -280,11 +278,11 @@ def search(rng):
         seen = len(pool.steps)
 
 
-@pytest.mark.parametrize("tables", [40, pytest.param(400, marks=deep), pytest.param(4000, marks=deep)])
-def test_what_is_proved_is_true(tables):
+@parts(10)
+def test_what_is_proved_is_true(depth):
     """Of the costs that are proved, some are attained: a hundredth less would be false, of rows and of persons."""
-    rng, met = random.Random(f"tables {tables}"), Counter()
-    for _ in range(tables):
+    rng, met = random.Random(f"tables {depth.seed(40)}"), Counter()
+    for _ in depth.some(range(4000), 40):
         for steps, adds in search(rng):
             why = untrue(steps, adds)
             assert why is None, (why, [step["rule"] for step in steps])

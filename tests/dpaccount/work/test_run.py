@@ -25,7 +25,7 @@ from dpaccount.work.results import kept_in
 from dpaccount.work.run import ImpureTaskError, Series, TaskError, perform, run
 from dpaccount.work.version import current, libraries
 from dpaccount.work.workers import workers
-from tests.depth import deep
+from tests.depth import deep, examples
 from tests.looped import looped
 from tests.planted import tasks
 
@@ -52,6 +52,7 @@ def stored(path):
 
 
 @deep
+@examples(100, 300)
 @given(st.data())
 def test_any_order_and_repetition_gives_the_same_bytes(data):
     wanted = [series(partial(tasks.squares, factor)) for factor in (1.0, 2.0)]
@@ -415,9 +416,10 @@ def test_a_killed_command_goes_on_to_the_same_bytes(root, tmp_path):
     assert len(log.read_text().splitlines()) <= 60 + 2 + 3
 
 
-@pytest.mark.parametrize("jobs", [pytest.param(1, marks=deep), pytest.param(2, marks=deep)])
-def test_ten_random_kills_leave_the_same_bytes(root, tmp_path, jobs):
-    store, log, rng = tmp_path / "work.db", tmp_path / "log", random.Random(jobs)
+@deep
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_ten_random_kills_leave_the_same_bytes(root, tmp_path, jobs, depth):
+    store, log, rng = tmp_path / "work.db", tmp_path / "log", random.Random(depth.seed(jobs))
     for _ in range(10):
         killed_at(command(root, store, log, jobs, 0.05, 200), store, kept(store) + rng.randrange(20))
     said, _ = command(root, store, log, jobs, 0, 200).communicate()
