@@ -74,14 +74,20 @@ def page_zeroed(spent: Path, tmp_path: Path, taken=charges) -> None:
         assert not taken(f"sqlite:///{copy}"), place
 
 
+def spread(step: int, size: int) -> range:
+    """Return the multiples of a step, or some 150 of them, evenly spread."""
+    places = range(0, size, step)
+    return places[:: max(1, len(places) // 150)]
+
+
 def unseen(logged: tuple[Path, Path], few: int, depth: Depth, taken=charges) -> int:
     """Lose, cut and flip the log: with a witness nothing is taken; return how often something is without one."""
     file, witness = logged
     whole, main, seen_by_nobody = Path(f"{file}-wal").read_bytes(), file.read_bytes(), 0
-    changed = [whole[:place] for place in depth.some(range(0, len(whole), 64), few)]
+    changed = [whole[:place] for place in depth.some(spread(64, len(whole)), few)]
     changed += [
         whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :]
-        for place in depth.some(range(0, len(whole), 997), few)
+        for place in depth.some(spread(997, len(whole)), few)
     ]
     for log in [None, b"", *changed]:
         for url in (f"sqlite:///{file}?witness={witness}", f"sqlite:///{file}"):

@@ -16,7 +16,7 @@ import pytest
 from dpaccount.errors import DpaccountError, LedgerError
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores import sqlite_file
-from tests.depth import deep, parts
+from tests.depth import deep
 
 from .conftest import BUDGET, plan, pure
 from .test_layouts import cut_anywhere, page_zeroed, unseen
@@ -119,7 +119,6 @@ def logged(tmp_path, monkeypatch) -> tuple[Path, Path]:
 
 
 @deep
-@parts(8)
 def test_a_log_that_was_lost_cut_or_flipped_gives_nothing_with_a_witness(logged, depth):
     assert unseen(logged, 6, depth, taken)  # nobody else can know
 

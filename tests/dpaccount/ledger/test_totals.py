@@ -22,7 +22,7 @@ from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.stores.rows import Rows
 from dpaccount.plan.events import Plan, Pure, Relation
-from tests.depth import deep, parts
+from tests.depth import deep
 from tests.dpaccount.ledger.test_tree import of_charges
 
 from .conftest import BUDGET, by_hand, pure, steps_in
@@ -238,7 +238,6 @@ def test_a_file_cut_in_its_last_page_is_refused(original):
 
 
 @deep
-@parts(8)
 def test_pages_that_end_in_zeros(original, depth):
     """What a cut leaves, once the file has grown again: from every sixteenth byte."""
     raw = original.read_bytes()
