@@ -21,7 +21,7 @@ from dpaccount.checker.accounting.methods import symmetric
 from dpaccount.checker.accounting.plan import classes
 from dpaccount.checker.documents import Work
 from dpaccount.checker.intervals import Interval
-from tests.depth import examples
+from tests.depth import examples, parts
 from tests.dpaccount.checker.made import copied, of_each
 from tests.looped import looped
 
@@ -265,7 +265,8 @@ OTHERS = st.one_of(
 )  # fmt: skip
 
 
-@examples(12, 2000, suppress_health_check=list(HealthCheck))
+@parts(4)
+@examples(12, 500, suppress_health_check=list(HealthCheck))
 @given(st.integers(0, 1000), OTHERS)
 def test_no_leaf_can_be_replaced(which, value):
     """With a leaf replaced a document is refused, but by a witness that confirms the same number."""

@@ -8,8 +8,6 @@ import random
 import time
 from fractions import Fraction
 
-import pytest
-
 from audits.accounts.certificate import certificate
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.checker.accounting import examined
@@ -17,7 +15,7 @@ from dpaccount.checker.accounting.events import UNCONFIRMED
 from dpaccount.exact import as_exact
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan
-from tests.depth import deep
+from tests.depth import deep, parts
 from tests.looped import looped
 
 KINDS = sorted(set(ev.VOCABULARY) - {*UNCONFIRMED})
@@ -115,12 +113,14 @@ def measured(seed):
 
 
 @deep
-@pytest.mark.parametrize("seed", range(200))  # some kinds are close for these seeds alone
-def test_random_plans_are_confirmed_closely_but_for_four_kinds_and_wide_answers(seed):
-    excess, seconds, close = measured(seed)
-    assert excess is not None, drawn(seed)
-    assert excess <= (1e-4 if close else 1), (excess, drawn(seed))
-    assert seconds <= 10, drawn(seed)
+@parts(50)
+def test_random_plans_are_confirmed_closely_but_for_four_kinds_and_wide_answers(depth):
+    """Each time a quarter of 200 plans, which may take a minute each; that other ones are close is not proved."""
+    for seed in depth.drawn(range(200), 1):
+        excess, seconds, close = measured(seed)
+        assert excess is not None, drawn(seed)
+        assert excess <= (1e-4 if close else 1), (excess, drawn(seed))
+        assert seconds <= 10, drawn(seed)
 
 
 @looped(

@@ -51,8 +51,8 @@ def enough(chance, drawn, seed):
     return True
 
 
-@parts(20)
+@parts(8)
 def test_what_is_confirmed_is_enough_in_small_plans(depth):
-    """The seeds stay the same, since coarse lattices of few digits often show nothing."""
-    seeds = depth.some(range(2000), 6) if depth.whole else range(6)
-    assert sum(holds(seed, coarse=bool(seed % 3)) for seed in seeds) > 0.35 * len(seeds)
+    """Of seven plans in ten something is confirmed; coarse lattices of few digits often show nothing."""
+    plans = depth.some(range(2000), 6) if depth.whole else range(6)
+    assert sum(holds(depth.seed(number), coarse=bool(number % 3)) for number in plans) > 0.35 * len(plans)
