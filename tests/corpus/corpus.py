@@ -2,6 +2,7 @@
 
     make corpus              compare every section with what is kept; a difference ends with exit 1
     make corpus KEEP=1       keep what the program says now
+    python tests/corpus/corpus.py accounts --part 3/12      one share of a section's questions
 
 Inputs are kept beside answers: plans, claims, wrong requests. Long answers are kept as digests. What may differ
 between two machines or two commits is left out: seconds, dates, digests of code, versions. Every answer is made
@@ -11,6 +12,7 @@ Digits of `account` may change with a method. Two enclosures of one number must 
 one of them is false, and nothing is kept.
 """
 
+import argparse
 import contextlib
 import difflib
 import functools
@@ -64,21 +66,20 @@ def digest(value: object) -> str:
 # ------------------------------------------------------------------ sections
 
 
-def accounts() -> Answers:
-    """Answers of `account` to plans of every kind of event."""
+def plans() -> dict[str, Any]:
+    """Return the questions of `account` by their names: plans of every kind of event."""
     questions = [json.loads(line) for line in (KEPT / "plans.jsonl").read_text().splitlines()]
-    with ProcessPoolExecutor(JOBS) as pool:
-        return dict(pool.map(account, questions, chunksize=4))
+    return {question["name"]: question for question in questions}
 
 
-def account(question: dict[str, Any]) -> tuple[str, Any]:
-    """Return a question's name and its answer without seconds."""
+def account(question: dict[str, Any]) -> Any:
+    """Return the answer of `account` without seconds."""
     words = [f"--{key}={question[key]}" for key in ("delta", "epsilon", "group") if key in question]
     code, out, err = printed("account", "-", "--json", *words, text=json.dumps(question["plan"]))
     found = json.loads(out) if out else err
     if isinstance(found, dict):
         del found["seconds"]
-    return question["name"], [code, found]
+    return [code, found]
 
 
 def derivations() -> Answers:
@@ -119,27 +120,26 @@ def rehearsals() -> Answers:
     return found
 
 
-def certificates() -> Answers:
-    """Digests, by member, of the certificates of all example claims of mechanisms."""
-    claims = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "examples" / "mechanisms").glob("*.toml"))
-    with ProcessPoolExecutor(JOBS) as pool:
-        return dict(pool.map(certificate, claims))
+def claims() -> dict[str, str]:
+    """Return all example claims of mechanisms by their names, which are paths."""
+    paths = (str(path.relative_to(ROOT)) for path in (ROOT / "examples" / "mechanisms").glob("*.toml"))
+    return {path: path for path in paths}
 
 
 #: members of a certificate that another commit, day or machine changes
 VARYING = ("created", "date", "environment", "digest", "certificate", "signature", "code", "files", "time")
 
 
-def certificate(claim: str) -> tuple[str, Any]:
-    """Return a claim's path and the digests of its certificate's members."""
+def certificate(claim: str) -> Any:
+    """Return the digests of the members of a claim's certificate."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "claim.toml"
         copy.write_text((ROOT / claim).read_text())
         code, out, err = printed("certify", str(copy), "--json", "--quick")
     if not out:
-        return claim, [code, err.replace(folder, "")]
+        return [code, err.replace(folder, "")]
     found = without(json.loads(out))
-    return claim, [code, found["verdict"], {name: digest(value) for name, value in sorted(found.items())}]
+    return [code, found["verdict"], {name: digest(value) for name, value in sorted(found.items())}]
 
 
 def without(value: Any) -> Any:
@@ -153,23 +153,21 @@ def without(value: Any) -> Any:
     return [without(each) for each in value] if isinstance(value, list) else value
 
 
-def reproductions() -> Answers:
-    """Digests of the papers' tables and figures, short; without two that choose algorithms for minutes."""
+def figures() -> dict[str, str]:
+    """Return the papers' tables and figures by their names; without two that choose algorithms for minutes."""
     from papers import reproduce
 
     long = ("dubey2021-figure1", "dubey2021-figure2")
-    names = [each.name for each in reproduce.reproductions() if each.name not in long]
-    with ProcessPoolExecutor(JOBS) as pool:
-        return dict(pool.map(reproduction, names))
+    return {each.name: each.name for each in reproduce.reproductions() if each.name not in long}
 
 
-def reproduction(name: str) -> tuple[str, Any]:
-    """Return a name and the digest of its answer without seconds, in whatever order its rows are."""
+def reproduction(name: str) -> Any:
+    """Return the digest of a short answer without seconds, in whatever order its rows are."""
     code, out, err = printed("reproduce", name, "--trials=2", "--rounds=32", "--jobs=1", "--json")
     found = json.loads(out) if out else {"rows": [], "seconds": err}
     del found["seconds"]
     found["rows"].sort(key=json.dumps)
-    return name, [code, digest(found)]
+    return [code, digest(found)]
 
 
 def ledgers() -> Answers:
@@ -232,18 +230,49 @@ def refusals() -> Answers:
     return found
 
 
-SECTIONS: dict[str, Callable[[], Answers]] = {
-    section.__name__: section
-    for section in (accounts, derivations, rehearsals, certificates, reproductions, ledgers, helps, refusals)
+#: questions by their names, and what answers one
+LONG: dict[str, tuple[Callable[[], dict[str, Any]], Callable[[Any], Any]]] = {
+    "accounts": (plans, account),
+    "certificates": (claims, certificate),
+    "reproductions": (figures, reproduction),
 }
+#: all answers at once
+SHORT: dict[str, Callable[[], Answers]] = {
+    section.__name__: section for section in (derivations, rehearsals, ledgers, helps, refusals)
+}
+
+
+def answers(section: str, names: set[str] | None = None) -> Answers:
+    """Return the answers of a section; those of some questions in this process, of all in two."""
+    if section in SHORT:
+        return SHORT[section]()
+    questions, answer = LONG[section]
+    asked = {name: each for name, each in questions().items() if names is None or name in names}
+    if names is not None:
+        return dict(zip(asked, map(answer, asked.values()), strict=True))
+    with ProcessPoolExecutor(JOBS) as pool:
+        return dict(zip(asked, pool.map(answer, asked.values(), chunksize=4), strict=True))
+
+
+def share(section: str, part: int, of: int) -> set[str]:
+    """Return the names of one share of a section's questions, with those that are kept and asked no longer."""
+    kept = (KEPT / f"{section}.jsonl").read_text().splitlines()
+    names = {*LONG[section][0](), *(name_of(line) for line in kept)}
+    return {*sorted(names)[part::of]}
 
 
 # ------------------------------------------------------------------ keep and compare
 
 
-def lines(answers: Answers) -> list[str]:
+def lines(found: Answers) -> list[str]:
     """Return answers as lines of text, one each."""
-    return [json.dumps({name: answers[name]}, ensure_ascii=False) for name in sorted(answers)]
+    return [json.dumps({name: found[name]}, ensure_ascii=False) for name in sorted(found)]
+
+
+def name_of(line: str) -> str:
+    """Return the name of the question that a line answers."""
+    (name,) = json.loads(line)
+    return name
 
 
 def contradictions(before: list[str], now: list[str]) -> list[str]:
@@ -270,18 +299,26 @@ def least(enclosure: dict[str, Any]) -> float:
 
 def main() -> int:
     """Compare the sections that are named (all: none named), or keep them."""
-    words = [word for word in sys.argv[1:] if word != "--keep"]
+    parser = argparse.ArgumentParser(description="Compare the program's answers with those that are kept.")
+    parser.add_argument("sections", nargs="*", metavar="SECTION", help=", ".join((*LONG, *SHORT)))
+    parser.add_argument("--keep", action="store_true")
+    parser.add_argument("--part", metavar="K/N", help=f"the Kth of N shares of one of {', '.join(LONG)}")
+    given = parser.parse_args()
     os.chdir(ROOT)
     # every x86 processor adds floats in the same order; set before NumPy is there, and never by an import of
     # this file: a test's workers would get it and differ from their own process
     os.environ["OPENBLAS_CORETYPE"] = "Haswell"
     changed = 0
-    for name in words or SECTIONS:
-        file, now = KEPT / f"{name}.jsonl", lines(SECTIONS[name]())
-        before = file.read_text().splitlines()
+    for name in given.sections or (*LONG, *SHORT):
+        part, of = map(int, given.part.split("/")) if given.part else (1, 1)
+        names = share(name, part - 1, of) if given.part else None
+        file, now = KEPT / f"{name}.jsonl", lines(answers(name, names))
+        whole = file.read_text().splitlines()
+        before = [line for line in whole if names is None or name_of(line) in names]
         false = contradictions(before, now)
-        if "--keep" in sys.argv and not false:
-            file.write_text("".join(f"{line}\n" for line in now))
+        if given.keep and not false:
+            kept = sorted([*(line for line in whole if line not in before), *now], key=name_of)
+            file.write_text("".join(f"{line}\n" for line in kept))
             print(f"{name}: kept {len(now)}")
             continue
         for line in difflib.unified_diff(before, now, name, f"{name} now", lineterm="", n=0):

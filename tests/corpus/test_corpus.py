@@ -7,15 +7,13 @@ import sys
 import pytest
 
 from tests.corpus import corpus
-from tests.depth import deep
+from tests.depth import deep, parts
 from tests.looped import looped
 
-QUICK = ("derivations", "rehearsals", "ledgers", "helps", "refusals")
 
-
-def differences(root, section: str) -> str:
+def differences(root, section: str, *words: str) -> str:
     done = subprocess.run(
-        [sys.executable, "tests/corpus/corpus.py", section],
+        [sys.executable, "tests/corpus/corpus.py", section, *words],
         cwd=root,
         env={**os.environ, "PYTHONPATH": str(root)},
         capture_output=True,
@@ -26,15 +24,38 @@ def differences(root, section: str) -> str:
 
 
 @deep
-@pytest.mark.parametrize("section", QUICK)
+@pytest.mark.parametrize("section", corpus.SHORT)
 def test_answers_are_those_that_are_kept(root, section):
     assert not differences(root, section)
 
 
+def in_parts(root, section, depth) -> str:
+    return differences(root, section, "--part", f"{depth.part + 1}/{depth.of}")
+
+
 @deep
-@pytest.mark.parametrize("section", sorted(corpus.SECTIONS.keys() - set(QUICK)))
-def test_long_answers_are_those_that_are_kept(root, section):
-    assert not differences(root, section)
+@parts(12)
+def test_accounts_are_those_that_are_kept(root, depth):
+    assert not in_parts(root, "accounts", depth)
+
+
+@deep
+@parts(10)
+def test_certificates_are_those_that_are_kept(root, depth):
+    assert not in_parts(root, "certificates", depth)
+
+
+@deep
+@parts(12)
+def test_reproductions_are_those_that_are_kept(root, depth):
+    assert not in_parts(root, "reproductions", depth)
+
+
+@looped(("section", "of"), [("accounts", 12), ("certificates", 10), ("reproductions", 12)])
+def test_shares_are_all_that_is_asked_and_kept(section, of):
+    shares = [corpus.share(section, part, of) for part in range(of)]
+    kept = (corpus.KEPT / f"{section}.jsonl").read_text().splitlines()
+    assert sorted(name for each in shares for name in each) == sorted(map(corpus.name_of, kept))
 
 
 def test_an_import_leaves_the_environment_alone():
