@@ -6,7 +6,7 @@ from math import sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bandits.arm_phases import ArmPhases
@@ -19,7 +19,7 @@ from bandits.statistics.first_moments import CONTRIBUTION_BITS
 from dpaccount.errors import InputError
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
-from tests.depth import deep
+from tests.depth import deep, examples
 from tests.looped import looped
 
 BANDIT = ArmPhases(rounds=400, arms=3, index="adversarial")
@@ -72,7 +72,7 @@ def test_an_estimate_has_no_bias_and_is_bounded(size, scale):
         assert faults(Raw, size, scale) == {"reach", "square"}
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(
     st.lists(st.floats(-1e4, 1e4), min_size=2, max_size=30),
     st.integers(2, 10**6), st.floats(0.01, 1e4),
@@ -145,7 +145,7 @@ def regrets(subject, world, seeds):
 
 
 @deep
-@pytest.mark.statistical
+@pytest.mark.statistical(1)  # the bound is of expectations
 @pytest.mark.parametrize("world", [late, turning])
 def test_regret_is_as_proved_where_thompson_is_fooled(world):
     """16 runs on a sequence that fools the leader of the past: two errors below the bound on average.
@@ -158,7 +158,7 @@ def test_regret_is_as_proved_where_thompson_is_fooled(world):
     assert found.mean() + 2 * found.std(ddof=1) / sqrt(len(found)) < bound < fooled.mean()
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(1)  # of expectations, too
 def test_it_comes_back_to_an_arm_that_paid_nothing_at_first():
     """Less than a quarter of the people is lost in each of 6 seeded runs, and less than is proved on average."""
     subject = ArmPhases(rounds=300, arms=2, index="adversarial")

@@ -277,9 +277,9 @@ def test_the_reach_of_an_interval_is_that_of_the_formula():
 
 
 @deep
+@pytest.mark.statistical(1e-4)  # more than 70 misses of 100 at level ½
 @pytest.mark.parametrize("noise", [{}, GAUSSIAN, SHUFFLED])
 def test_intervals_hold_under_adaptive_choices(noise):
-    """At level ½, over 100 trials: more than 70 misses have a chance below 1e-4."""
     subject, wrong = ArmPhases(rounds=200, arms=4, epsilon=Fraction(1, 2), **noise), 0
     for seed in range(100):
         true, data = world(seed, 4, 200)
@@ -495,12 +495,12 @@ def test_a_mixed_belief_is_finite_whatever_is_released(seed):
 
 
 @deep
+@pytest.mark.statistical(2e-3)  # three standard errors each
 @looped(("kind", "most"), [("bump", 0.65), ("linear", 0.35)])
 def test_a_mixed_belief_learns_bumps_and_lines(kind, most):
     """36 points, 500 people, ε = 1, 24 unseen worlds, in which it has .43 and .26.
 
-    A linear belief has .79 on bumps, and arms apart have .42 on lines.  False alarms at other seeds: .001
-    (three standard errors).
+    A linear belief has .79 on bumps, and arms apart have .42 on lines.
     """
     shares, places = [], np.linspace(0, 1, 6)
     space = of_table({"a": np.repeat(places, 6).tolist(), "b": np.tile(places, 6).tolist()})

@@ -31,7 +31,8 @@ def test_adding_a_bandit_takes_the_two_files_that_are_described(root, copy_of):
     assert int(re.search(r"(\d+) passed", done.stdout)[1]) >= 7
     # without the twin the tests fail
     (copy.folder / files[1]).unlink()
-    done = copy.run(["-m", "pytest", "-q", "tests/bandits/test_planted_bandits.py", "-k", "explore-first"])
+    tests = "tests/bandits/test_planted_bandits.py"
+    done = copy.run(["-m", "pytest", "-q", "--deep", tests, "-k", "explore-first"])
     assert done.returncode == 1
     assert "plant a broken explore-first" in done.stdout
 

@@ -161,12 +161,10 @@ def test_an_error_is_evidence_against_the_hardest_of_the_others():
 
 
 @deep
+@pytest.mark.statistical(2e-4)  # 68 and more of 100 at ½
 @pytest.mark.parametrize("means", [(0.5, 0.499), (0.7, 0.699, 0.699), (0.05, 0.049)])
 def test_a_wrong_arm_is_seldom_named(means):
-    """Ever below an error of ½, in 100 runs of 50 blocks, most of them of the arm that leads.
-
-    68 and more have a chance of 2e-4 at ½.
-    """
+    """Ever below an error of ½, in 100 runs of 50 blocks, most of them of the arm that leads."""
     wrong = 0
     for seed in range(100):
         rng = np.random.default_rng([7000, seed])

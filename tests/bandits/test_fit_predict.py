@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bandits.arm_phases import ArmPhases
@@ -22,6 +22,7 @@ from bandits.phased_posterior import PhasedPosterior
 from bandits.space.reading import of_table
 from dpaccount.errors import BudgetError, InputError
 from dpaccount.ledger.ledger import Ledger, init
+from tests.depth import examples
 from tests.looped import looped
 
 ARMS = ["plain", "photos", "reviews"]
@@ -90,7 +91,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(steps=STEPS)
 def test_it_is_the_session_whatever_the_rewards_and_their_order(steps):
     plays(FitPredict, steps)

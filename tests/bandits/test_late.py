@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from audits.certificate import make
@@ -37,7 +37,7 @@ from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import REPLACE_ONE, assume_ball, hypotheses
 from mechanisms.continual import factors
 from tests.bandits.own_late import BrokenCourse, SoundLate, UnprovedLate
-from tests.depth import deep
+from tests.depth import deep, examples
 from tests.loading import import_subject
 from tests.looped import looped
 
@@ -216,7 +216,6 @@ OWN = (
 
 
 @deep
-@deep
 @pytest.mark.parametrize(("use", "more", "verdict"), OWN)
 def test_no_certificate_of_late_answers_that_nothing_tested_or_proved(tmp_path, use, more, verdict):
     certificate = certified(tmp_path, use, more)
@@ -281,7 +280,7 @@ def test_a_stream_without_a_rule_for_late_answers_refuses_them(stream):
         assert proof(late=True).digest != proof(late=False).digest
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(st.integers(18, 26), st.integers(9, 20), st.sampled_from(continual_sums.STREAMS))
 def test_rows_stay_exact_if_everybody_is_late(rounds, refresh, stream):
     """Of whatever parameters construct: all contributions in one round, in a row's heaviest weight."""

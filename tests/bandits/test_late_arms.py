@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from audits.hypothesis_tests.checks import check_of
@@ -23,7 +23,7 @@ from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
 from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import point
-from tests.depth import deep
+from tests.depth import deep, examples
 from tests.looped import looped
 
 ONE = 2**CONTRIBUTION_BITS
@@ -69,7 +69,7 @@ def test_one_person_moves_all_sums_by_one_together(subject):
     assert largest == 1
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.integers(0, 10**6), st.integers(2, 4), st.sampled_from(["thompson", "imed", "elimination"]))
 def test_whoever_changes_moves_no_more_than_the_theorem_says(seed, arms, index):
     rng = np.random.default_rng(seed)
@@ -265,9 +265,10 @@ def test_one_person_moves_sums_and_counts_by_what_is_charged():
 
 
 @deep
+@pytest.mark.statistical(1e-4)  # more than 70 misses of 100 at level ½
 @pytest.mark.parametrize("share", [Fraction(1, 5), Fraction(1, 2)])
 def test_intervals_are_of_those_who_answer(share):
-    """Half are silent, means lie far from ½: at level ½, over 100 trials, 70 misses have a chance below 1e-4."""
+    """Half are silent, and means lie far from ½."""
     subject, wrong, width = replace(COUNTED, rounds=2000, epsilon=Fraction(3), counts=share), 0, []
     for seed in range(100):
         rng = np.random.default_rng([7000, seed])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from bandits.learning.features import squared_exponential
@@ -21,7 +21,7 @@ from papers.zhou import hard_functions as hard
 from papers.zhou.local_bounds import lower_rate
 from papers.zhou.lower_bound import HardWorld
 from papers.zhou.panels import kernel_function
-from tests.depth import deep
+from tests.depth import deep, examples
 
 GRID = np.linspace(0, 1, 100)
 KERNEL = squared_exponential(GRID[:, None], GRID[:, None], 0.2)
@@ -48,7 +48,7 @@ def test_noise_is_the_same_for_all_points_of_a_person_and_within_its_bound():
     assert np.abs(world.rows).max() <= world.bound + world.noise_bound
 
 
-@pytest.mark.statistical  # seeded; four standard errors each way: false alarm below 1e-3 in all
+@pytest.mark.statistical(1e-3)  # four standard errors each way
 def test_noise_has_its_moments():
     rounds = 40_000
     uniform = kernel_function(KERNEL[:2, :2], rounds, 4)
@@ -145,7 +145,7 @@ def test_densities_are_those_of_the_kernels(kernel, dimension):
 @given(
     st.sampled_from(hard.HARD_KERNELS), st.floats(0.5, 2), st.floats(0.01, 0.05), st.floats(0.5, 2), st.data()
 )
-@settings(max_examples=10)
+@examples(10)
 def test_hard_functions_have_the_norm_and_the_regions_that_the_proof_needs(
     dimension, kernel, bound, gap, factor, data
 ):
@@ -237,7 +237,7 @@ def test_lemma_2_sums_over_cells_do_not_rise_with_their_number(dimension):
     assert sums[1] < 6 * dimension
 
 
-@pytest.mark.statistical  # seeded; 29 points within five standard errors each: false alarm below 1e-4
+@pytest.mark.statistical(1e-4)  # 29 points within five standard errors each
 def test_law_11_has_its_mean_and_moment():
     made, rounds = hard.hard_functions("matern-5/2", 0.2, bound=2.0, gap=0.2), 40_000
     world = made.rewards(np.linspace(0, 1, 29), rounds, 7)

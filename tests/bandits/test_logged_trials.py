@@ -301,7 +301,7 @@ def test_statistics_without_a_proof_of_bearable_length_are_refused(wrong):
 # ------------------------------------------------------------------ what estimates claim
 
 
-@pytest.mark.statistical  # 4,000 intervals of 95 % each, seeded: below 93.5 % once in ten thousand
+@pytest.mark.statistical(1e-4)  # 4,000 intervals of 95 % each
 @looped(("mean", "people"), [(0.02, 3000), (0.12, 1500), (0.5, 200), (0.97, 800)])
 def test_an_interval_covers_noise_and_sampling(mean, people):
     rng, sigma = np.random.default_rng(3), 8.46875
@@ -321,7 +321,9 @@ def test_an_interval_lies_within_what_a_mean_can_be(total, count, sigma):
     assert 0 <= low <= high <= 1
 
 
-@pytest.mark.statistical  # seeded; a true share is called wrong with probability at most .002 each
+@pytest.mark.statistical(
+    1e-3
+)  # of 300 true shares more than 4 are called wrong, each with probability at most .002
 def test_shares_are_called_wrong_where_they_are():
     rng, declared = np.random.default_rng(4), (Fraction(1, 2), Fraction(3, 10), Fraction(1, 5))
     warnings = {0.0: 0, 0.1: 0}

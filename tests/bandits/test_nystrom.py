@@ -125,7 +125,7 @@ def test_nothing_here_is_given_a_reward():
             assert not {"rewards", "values", "y"} & set(inspect.signature(made).parameters), name
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(2e-5)
 def test_every_play_joins_with_its_probability():
     """Means of 4000 binomials beyond 5 deviations: chance below 30·6e-7."""
     plays, variances = np.arange(30), np.linspace(0, 0.3, 30)
@@ -155,7 +155,7 @@ PLAYS = np.random.default_rng(5).integers(1, 40_000, 30)
 ROUNDS = int(PLAYS.sum())
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(5e-4)
 def test_lemma_8():
     """ε = ½, δ = .1: inaccurate or too large at most 10 % of the time; of 40 dictionaries, 12 would be chance 5e-4."""
     q = oversampling(0.5, ROUNDS, 0.1)
@@ -169,7 +169,7 @@ def test_lemma_8():
     assert sizes.mean() > 100
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(1)  # all of eight
 def test_a_dictionary_that_is_too_thin_is_seen_to_be():
     """A q 500 times smaller misses ε = ½ mostly: the measure can fail."""
     errors, _ = trial(PLAYS, oversampling(0.5, ROUNDS, 0.1) / 500, 8, 2)

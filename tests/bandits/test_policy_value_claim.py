@@ -36,7 +36,7 @@ SAID = 'columns = ["paid", "p", "q"]\ncap = 3'
 
 
 @deep
-@pytest.mark.statistical  # seeded
+@pytest.mark.statistical(0.1)  # a sound claim is refuted, or an interval of 95 % misses; the noise is secure
 def test_a_log_in_a_file_is_evaluated(dpaccount, tmp_path):
     (tmp_path / "claim.toml").write_text(CLAIM.format(relation="replace-one", said=SAID))
     rows = [f"{'true' if y else 'false'},{p},{q},a" for y, p, q in log(60, 3)]

@@ -156,9 +156,7 @@ def stream(file):
 
 
 @deep
-@pytest.mark.parametrize(
-    "subject", [LEARNERS[2], *(pytest.param(one, marks=deep) for one in LEARNERS[3:9])], ids=repr
-)
+@pytest.mark.parametrize("subject", LEARNERS[2:9], ids=repr)
 def test_a_ledger_in_zcdp_is_charged_what_the_same_noise_costs_there(subject, tmp_path, monkeypatch):
     with Ledger.open(roomy(tmp_path / "z.db", monkeypatch, "zcdp")) as ledger:
         resumable.play(subject, records(subject), ledger, tmp_path / "run.json")

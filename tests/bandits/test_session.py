@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from bandits.arm_phases import ArmPhases
@@ -34,7 +34,7 @@ from dpaccount.ledger.entry import DRAWING, RELEASE
 from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.ledger.streamed_receipt import ResumableReceipt
 from dpaccount.work.journal import Journal
-from tests.depth import deep
+from tests.depth import deep, examples
 
 HERE = Path(__file__).parent
 SMALL = {"rounds": 9, "candidates": 3, "nodes_per_axis": 2}
@@ -159,7 +159,7 @@ def test_a_session_shows_what_a_replay_of_the_same_people_shows(subject, tmp_pat
 
 @deep
 @given(st.integers(0, 2**32), st.lists(st.integers(1, 30), max_size=4))
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(15, 15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_session_that_is_opened_again_at_any_time_shows_the_same(tmp_path_factory, seed, pauses):
     data, file = records(ROWS, seed), tmp_path_factory.mktemp("session") / "state"
     whole = ROWS.play(data, Rehearsed(proof_of(ROWS), 3), seed)
@@ -606,11 +606,9 @@ def test_a_rehearsal_that_is_stopped_at_any_line_goes_on(when, count, tmp_path, 
         (ResumableReceipt, ("behind", "_drawn")),
     ],
 )
-@pytest.mark.parametrize("count", [1, pytest.param(4, marks=deep), 7])
+@pytest.mark.parametrize("count", [1, 4, 7])
 @pytest.mark.parametrize(
-    "subject",
-    [replace(ROWS, rounds=17), EACH, pytest.param(replace(TREE, rounds=17), marks=deep)],
-    ids=["rows", "each", "tree"],
+    "subject", [replace(ROWS, rounds=17), EACH, replace(TREE, rounds=17)], ids=["rows", "each", "tree"]
 )
 def test_a_secure_session_that_is_stopped_anywhere_releases_each_part_once(
     subject, place, after, count, tmp_path, url, monkeypatch
@@ -677,9 +675,8 @@ def served(folder):
     return next((json.loads(line)[1] for line in lines[::-1] if line.startswith(b'["ticket"')), 0)
 
 
-def killed(folder, people, bandit, times):
-    """Run until the end, killed so many times, evenly over the people; return how many kills it took."""
-    pick = random.Random(5)
+def killed(folder, people, bandit, times, pick):
+    """Run until the end, killed so many times, evenly over the people, a drawn time after each of them."""
     for number in range(1, times + 1):
         process = arriving(folder, people, bandit)
         while process.poll() is None and served(folder) < number * people // (times + 1):
@@ -704,38 +701,34 @@ def seen_once(folder):
     return len(found.get("part", ())), len(found["ticket"])
 
 
-def run_with_kills(folder, people, bandit, times):
-    """Check a killed rehearsal against a calm one, and a killed secure run against what must hold of it."""
-    calm, wild, secure = (folder / name for name in ("calm", "wild", "secure"))
-    for made in (calm, wild, secure):
-        made.mkdir()
-    assert arriving(calm, people, bandit).wait() == 0
-    killed(wild, people, bandit, times)
+PEOPLE, KILLS = 5000, 20
+
+
+@deep
+@pytest.mark.parametrize("bandit", ["rows", "phases"])
+def test_a_killed_rehearsal_shows_what_a_calm_one_shows(bandit, tmp_path, depth):
+    calm, wild = tmp_path / "calm", tmp_path / "wild"
+    calm.mkdir()
+    wild.mkdir()
+    assert arriving(calm, PEOPLE, bandit).wait() == 0
+    killed(wild, PEOPLE, bandit, KILLS, random.Random(depth.seed(5)))
     assert (calm / "result").read_bytes() == (wild / "result").read_bytes()
-    assert len((calm / "result").read_bytes()) == 8 * people
-    url = ledger_at(secure, 1000)
-    killed(secure, people, bandit, times)
-    drawn, tickets = seen_once(secure)
-    assert tickets == people
-    with Ledger.open(url) as ledger:
-        assert ledger.verify()["valid"]
-        assert ledger.show()["entries"] == 1
-        with ledger._store.reading() as rows:  # one mark and one value for every part, and no part twice
-            assert rows.count(DRAWING) == rows.count(RELEASE) == drawn
-            names = [json.loads(entry.body)["part"] for entry in rows.entries() if entry.kind == RELEASE]
-    assert len({json.dumps(name) for name in names}) == drawn
-    return drawn
+    assert len((calm / "result").read_bytes()) == 8 * PEOPLE
 
 
 @deep
 @pytest.mark.parametrize(("bandit", "releases"), [("rows", 1249), ("phases", 77)])
-def test_five_thousand_people_and_twenty_kills(bandit, releases, tmp_path):
-    assert run_with_kills(tmp_path, 5000, bandit, 20) == releases
-
-
-@deep
-def test_a_few_people_and_kills(tmp_path):
-    assert run_with_kills(tmp_path, 200, "rows", 2) == 49
+def test_a_killed_secure_session_makes_each_release_once(bandit, releases, tmp_path, depth):
+    url = ledger_at(tmp_path, 1000)
+    killed(tmp_path, PEOPLE, bandit, KILLS, random.Random(depth.seed(6)))
+    assert seen_once(tmp_path) == (releases, PEOPLE)
+    with Ledger.open(url) as ledger:
+        assert ledger.verify()["valid"]
+        assert ledger.show()["entries"] == 1
+        with ledger._store.reading() as rows:  # one mark and one value for every part, and no part twice
+            assert rows.count(DRAWING) == rows.count(RELEASE) == releases
+            names = [json.loads(entry.body)["part"] for entry in rows.entries() if entry.kind == RELEASE]
+    assert len({json.dumps(name) for name in names}) == releases
 
 
 # ------------------------------------------------------------------ what is on offer

@@ -30,7 +30,7 @@ def shop(root, tmp_path, monkeypatch):
 
 
 @deep
-@pytest.mark.statistical  # a sound claim is refuted with probability at most .05; the noise is secure
+@pytest.mark.statistical(0.05)  # that a sound claim is refuted; the noise is secure
 @pytest.mark.parametrize("analysis", ["arm-means", "logged-policy"])
 def test_a_shops_log_is_analysed_by_toml_alone(shop, capsys, analysis):
     capsys.readouterr()

@@ -54,11 +54,11 @@ def test_more_bits_may_tell_more_and_at_another_delta_the_same_bits_cost_another
     assert spent[-1] == bits.local_epsilon
 
 
-@pytest.mark.statistical  # false alarm 1e-9
-def test_ones_are_numbers_times_the_gain():
-    bits, rng = ShuffledBits(F(1), F(1, 10**6), 50), np.random.default_rng(7)
+@pytest.mark.statistical(1e-9)
+def test_ones_are_numbers_times_the_gain(depth):
+    bits, rng = ShuffledBits(F(1), F(1, 10**6), 50), depth.rng(7)
     theorem = nodes(bits.leaf("k", bits.delta), assume_covers("k", [(1, 4000)], "t"))
-    ones = bits.sent(rehearse(theorem, Rehearsal(2)), "k", 0, np.full(4000, 0.3), rng).sum()
+    ones = bits.sent(rehearse(theorem, Rehearsal(depth.seed(2))), "k", 0, np.full(4000, 0.3), rng).sum()
     expected = 4000 * (0.5 + (0.3 - 0.5) * bits.gain)
     assert abs(ones - expected) < 6.2 * math.sqrt(4000 / 4)
     assert bits.variance == pytest.approx(float(bits.truth * (1 - bits.truth)) / bits.gain**2)

@@ -47,7 +47,6 @@ KERNELS = [
     },
 ]
 SURFACES = ("styblinski-tang-20", "michalewicz-10", "styblinski-tang-20-textbook", "michalewicz-10-textbook")
-ON_SURFACES = ("phased-posterior", "surface-gp-ucb")  #: whose features take seconds
 TARGET = {"epsilon": 0.5, "delta": 0.01}
 
 #: name: (model of the claim, what is small, what is changed in each run)
@@ -153,11 +152,7 @@ RUNS = {
         ],
     ),
 }
-CASES = [
-    pytest.param(name, changed, marks=deep if name in ON_SURFACES and len(changed) == 1 else ())
-    for name, (_, _, runs) in RUNS.items()
-    for changed in runs
-]
+CASES = [(name, changed) for name, (_, _, runs) in RUNS.items() for changed in runs]
 
 
 @pytest.mark.parametrize(("name", "changed"), CASES, ids=lambda each: each if isinstance(each, str) else "")

@@ -5,7 +5,7 @@ import stat
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bandits.logged import vowpal_wabbit
@@ -16,6 +16,7 @@ from dpaccount.errors import InputError
 from mechanisms.table.bind_columns import Promise
 from mechanisms.table.columns import Column, Table
 from mechanisms.table.rows import read_rows
+from tests.depth import examples
 from tests.looped import looped
 
 SECRET = "0.7312345"  # noqa: S105 #: a number of a private line
@@ -86,7 +87,7 @@ def unsynced(monkeypatch):
     monkeypatch.setattr("dpaccount.documents.os.fsync", lambda _: None)
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(found=st.lists(records, min_size=1, max_size=4))
 def test_every_number_of_a_line_is_read_exactly(folder, found):
     reads_exactly(folder, found)
@@ -165,7 +166,7 @@ def test_bytes_that_are_no_text_are_not_shown(tmp_path):
         to_table(tmp_path / "log.vw", tmp_path / "log.csv", reward="-cost")
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(found=st.lists(records, min_size=1, max_size=3))
 def test_costs_are_what_the_user_says(folder, found):
     text = "\n".join(map(line, found))
@@ -179,7 +180,7 @@ def test_costs_are_what_the_user_says(folder, found):
     assert [row[2] for row in one] == [float(1 - cost) for _, (cost, _), *_ in found]
 
 
-@settings(max_examples=25)
+@examples(25)
 @given(found=st.lists(records, min_size=1, max_size=3))
 def test_a_policy_sees_a_record_at_a_time(folder, found):
     seen = []

@@ -46,7 +46,7 @@ def account(dpaccount, tmp_path, monkeypatch):
     return made
 
 
-@pytest.mark.parametrize("name", [*list(PLANS)[:-1], pytest.param("MNIST", marks=deep)])
+@pytest.mark.parametrize("name", PLANS)
 def test_an_account_is_confirmed_by_a_theorem(dpaccount, account, name):
     relation, events, share = PLANS[name]
     document = account(relation, events)

@@ -81,7 +81,7 @@ def test_a_twin_is_refuted_by_the_hypothesis_that_it_loses(twin, tmp_path):
 
 
 @deep
-@pytest.mark.statistical  # seeded; a correct claim is refuted with probability at most .05 each
+@pytest.mark.statistical(0.05)  # that a correct claim is refuted
 @pytest.mark.parametrize(
     ("use", "more"),
     [
@@ -108,7 +108,7 @@ def test_the_published_channel_is_refuted_by_name_where_the_claim_says_that_rewa
 
 
 @deep
-@pytest.mark.statistical  # seeded; a correct claim is refuted with probability at most .05
+@pytest.mark.statistical(0.05)  # that a correct claim is refuted
 def test_the_example_is_certified(root):
     claim = read_claim(root / "examples" / "local_optimisation" / "claim.toml")
     certificate, _ = certify(claim, subject_of(claim), AuditBudget(quick=True))

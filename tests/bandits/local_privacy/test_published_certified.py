@@ -49,7 +49,7 @@ def verdict(folder, use, channel="duchi", more="", epsilon=1.0):
 
 
 @deep
-@pytest.mark.statistical  # seeded; a correct claim is refuted with probability at most .05 each
+@pytest.mark.statistical(0.05)  # that a correct claim is refuted
 @pytest.mark.parametrize("channel", ["duchi", "laplace"])
 @pytest.mark.parametrize("use", ["ldp-tgp-ucb", "ldp-ata-gp-ucb", "ldp-moma-gp-ucb"])
 def test_it_is_certified(tmp_path, use, channel):
@@ -57,7 +57,7 @@ def test_it_is_certified(tmp_path, use, channel):
 
 
 @deep
-@pytest.mark.statistical  # as above
+@pytest.mark.statistical(0.1)  # of two correct claims
 def test_a_person_who_answers_all_replays_is_certified_at_k_epsilon_only(tmp_path):
     same = 'people = 3\nusers = "same"'
     assert verdict(tmp_path, "ldp-moma-gp-ucb", more=same, epsilon=3.0) == "CERTIFIED"

@@ -120,7 +120,6 @@ def test_truncation_points_have_their_order():
     assert tail_cut(gaussian, round(math.e**9)) == pytest.approx(1 + 2 * 3, rel=1e-4)
 
 
-@pytest.mark.statistical
 @pytest.mark.parametrize("order", [1.0, 0.5])
 def test_the_bias_of_truncation_is_bounded(order):
     """E[|y|; |y| > b_τ] of a Pareto law, by its closed form: no chance in it."""
@@ -278,15 +277,15 @@ MAKE = {
 
 
 @deep
-@pytest.mark.statistical
+@pytest.mark.statistical(1e-9)
 @pytest.mark.parametrize("name", MAKE)
-def test_ties_fall_by_coins(name):
-    """Mirror images are ties after messages at the middle only; each side 20 to 80 of 100 times, chance 1e-9."""
+def test_ties_fall_by_coins(name, depth):
+    """Mirror images are ties after messages at the middle only; each side 20 to 80 of 100 times."""
     middle = np.linspace(0, 1, 21)[:, None]
     kernel = squared_exponential(middle, middle, 0.2)
     first, second = [], []
     for coins in range(100):
-        learner = MAKE[name](kernel, DUCHI, coins)
+        learner = MAKE[name](kernel, DUCHI, depth.seed(coins))
         first.append(learner.ask().point)
         for _ in range(5):  # an epoch of MoMA
             learner.tell(10, -4.33, None)

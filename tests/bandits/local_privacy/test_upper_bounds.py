@@ -42,7 +42,7 @@ def gamma_of(law):
     return reach(payoffs, PHI.shape[1], len(EPOCHS))
 
 
-@pytest.mark.statistical
+@pytest.mark.statistical(1e-4)
 @looped("law", LAWS)
 def test_lemma_10(law):
     """Within γ with probability ¾; 2000 estimates, four deviations below it: chance 3e-5 if it were just ¾."""
@@ -52,12 +52,12 @@ def test_lemma_10(law):
 
 
 @deep
-@pytest.mark.statistical
+@pytest.mark.statistical(1e-9)
 @pytest.mark.parametrize("law", LAWS)
-def test_lemma_11(law):
-    """k* within 3γ but with probability δ/T: 100 draws, more than 3 by chance below 1e-9 at δ/T = 1e-4."""
+def test_lemma_11(law, depth):
+    """k* within 3γ but with probability δ/T = 1e-4: of 100 draws, no more than 3 are not."""
     k = math.ceil(24 * math.log(math.e * 1e4))
-    rng, outside = np.random.default_rng(2), 0
+    rng, outside = depth.rng(2), 0
     for _ in range(100):
         estimates = (WHITE @ LAWS[law][0](rng, (len(EPOCHS), k))).T  # about 0, whitened
         outside += np.linalg.norm(estimates[median_choice(estimates, rng.random(k))]) > 3 * gamma_of(law)
@@ -118,7 +118,7 @@ MAKE = {
 
 
 @deep
-@pytest.mark.statistical
+@pytest.mark.statistical(1e-3)
 @pytest.mark.parametrize("name", MAKE)
 def test_confidence_bounds_hold(name):
     """δ = .01 a run: of 20, more than 2 by chance 1e-3.  That a hundredth of the width is left shows a measure."""
