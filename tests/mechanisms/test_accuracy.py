@@ -189,16 +189,16 @@ class Count:
         return stats.binom.sf(self.missed - 1, self.runs, float(1 - level)) >= ALARM
 
 
-def rehearsals(subject, data, runs, share=1.0):
+def rehearsals(subject, data, seeds, share=1.0):
     """Rehearse; count the runs with a number outside its interval, made `share` as wide."""
     proved, missed = Proved(subject.proof(DELTA)), 0
-    for seed in range(runs):
+    for seed in seeds:
         view = subject.play(data, rehearse(proved, Rehearsal(seed)), seed)
         claimed, truth = subject.accuracy(view, LEVEL), exact(subject, data, view)
         assert claimed.keys() <= truth.keys()
         assert view.public.keys() - claimed.keys() <= WITHOUT
         missed += any(outside(claimed[part], truth[part], share) for part in claimed)
-    return Count(runs, missed)
+    return Count(len(seeds), missed)
 
 
 def outside(claimed, truth, share):
@@ -211,32 +211,14 @@ def outside(claimed, truth, share):
 # ------------------------------------------------------------------ the intervals
 
 
-def covered(name, runs, kinds=("uniform",)):
+@deep
+@pytest.mark.statistical(1e-9)
+@every
+def test_intervals_hold_as_often_as_they_say(name, depth):
     subject = CASES[name]
-    for kind in kinds:
-        data = hardest(subject, dataset(subject.domain(), kind, 7), 1.0)
-        assert rehearsals(subject, data, runs).believable(LEVEL), kind
-
-
-@deep
-@every
-@pytest.mark.statistical  # fails by chance once in 10^9 for each case
-def test_intervals_hold_as_often_as_they_say(name):
-    covered(name, 100)
-
-
-@deep
-@pytest.mark.statistical  # fails by chance once in 10^9 for each case
-@every
-def test_intervals_hold_in_two_thousand_rehearsals(name):
-    covered(name, 2000)
-
-
-@deep
-@pytest.mark.statistical  # fails by chance once in 10^9 for each case
-@every
-def test_intervals_hold_in_ten_thousand_rehearsals(name):
-    covered(name, 10000)
+    data = hardest(subject, dataset(subject.domain(), "uniform", 7), 1.0)
+    seeds = [depth.seed(run) for run in range(10_000)]
+    assert rehearsals(subject, data, seeds).believable(LEVEL)
 
 
 #: Sound bounds, not tails: half as wide they are still as good as they say, a quarter is not.
@@ -249,13 +231,13 @@ def test_narrower_intervals_do_not(name):
     """Broken twins of all intervals, half as wide (or a quarter, where they are wide): each is seen."""
     subject, share = CASES[name], 1 / 4 if name.startswith(WIDE) else 1 / 2
     data = hardest(subject, dataset(subject.domain(), "uniform", 7), share)
-    assert not rehearsals(subject, data, 2000, share).believable(LEVEL)
+    assert not rehearsals(subject, data, range(2000), share).believable(LEVEL)
 
 
 @looped("name", ["laplace-sum", "gaussian-sum", "histogram", "binary-tree", "exponential"])
 def test_a_quarter_is_seen_at_once(name):
     data = hardest(CASES[name], dataset(CASES[name].domain(), "uniform", 7), 1 / 4)
-    assert not rehearsals(CASES[name], data, 100, 1 / 4).believable(LEVEL)
+    assert not rehearsals(CASES[name], data, range(100), 1 / 4).believable(LEVEL)
 
 
 @every_quickly

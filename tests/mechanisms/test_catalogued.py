@@ -24,7 +24,6 @@ from dpaccount.proof import Private, walk, write
 from dpaccount.proof.search import unconverted
 from tests.depth import deep
 from tests.looped import looped
-from tests.mechanisms.catalogued import OF_BANDITS
 
 DELTA = Fraction(1, 10**6)
 FEW_FEATURES = {"rounds": 24, "candidates": 3, "size": 6, "nodes_per_axis": 3}
@@ -49,13 +48,6 @@ def small(entry):
 
 
 SUBJECTS = [pytest.param(small(entry), entry, id=entry.name) for entry in entries()]
-#: a search plays a subject a hundred times; bandits of many rounds are searched with the slow tests
-SEARCHED = [
-    case
-    if case.values[1].layer == "mechanisms" or case.id in OF_BANDITS | {*SMALL}
-    else pytest.param(*case.values, id=case.id, marks=deep)
-    for case in SUBJECTS
-]
 
 
 @deep(quick_every=4)
@@ -69,6 +61,7 @@ def test_its_proof_is_inferred_again_by_the_checker(subject, entry):
     assert check_derivation(write(theorem))[-1] == write(theorem)[-1]["gives"]
 
 
+@deep(quick_every=1)
 @pytest.mark.parametrize(("subject", "entry"), SUBJECTS)
 def test_a_ledger_charges_what_was_converted(subject, entry):
     """The statement before its conversion is about the same release, and at δ proves the same ε again."""
@@ -101,7 +94,7 @@ def orders(theorem):
 
 
 @deep
-@pytest.mark.parametrize(("subject", "entry"), SEARCHED)
+@pytest.mark.parametrize(("subject", "entry"), SUBJECTS)
 def test_its_hypotheses_survive_a_search(subject, entry):
     theorem = subject.proof(DELTA)
     evidence, _ = gather(subject, Proved(theorem), examples=100, seed=3, files=[])
@@ -123,6 +116,7 @@ def test_it_draws_what_it_pays_for_and_no_more(subject, entry):
         subject.play(data, receipt, 0)
 
 
+@deep(quick_every=1)
 @pytest.mark.parametrize(("subject", "entry"), SUBJECTS)
 def test_the_same_releases_show_the_same_view(subject, entry):
     data = dataset(subject.domain(), "corners", 2)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, given
 from hypothesis import strategies as st
 
 from audits.datasets.bases import dataset
@@ -25,7 +25,7 @@ from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import ADD_REMOVE, Contribution, Covered, Shifts, Stable, compose, point, walk
 from dpaccount.relation import radius_of
 from mechanisms.subject.private import Private, release
-from tests.depth import deep
+from tests.depth import deep, examples
 from tests.looped import looped
 from tests.mechanisms.catalogued import mechanisms
 
@@ -148,6 +148,7 @@ def test_neighbours_move_at_most_the_declared_bound_bit_for_bit(subject):
     assert counterexample(subject, 60) is None
 
 
+@deep(quick_every=1)
 @every
 def test_a_proof_at_several_deltas_costs_no_more_at_a_larger_one(subject):
     costs = []
@@ -158,6 +159,7 @@ def test_a_proof_at_several_deltas_costs_no_more_at_a_larger_one(subject):
     assert costs == sorted(costs, reverse=True)  # a larger δ never costs more ε
 
 
+@deep(quick_every=1)
 @every
 def test_two_runs_compose_and_cost_no_more_than_twice_one(subject):
     once = subject.proof(DELTA)
@@ -258,6 +260,7 @@ def test_under_add_remove_no_data_at_all_is_data_too(subject):
         assert all(np.isfinite(np.asarray(shown, dtype=float)).all() for shown in view.public.values())
 
 
+@deep(quick_every=1)
 @every
 def test_nan_infinities_and_huge_values_stay_within_the_declared_movement(subject):
     moves = radius_of(subject.relation) is not None
@@ -291,7 +294,7 @@ CELLS = st.one_of(st.floats(), st.sampled_from([np.nan, np.inf, -np.inf, 1e308, 
 
 
 @deep(quick_every=4)
-@settings(max_examples=8)
+@examples(8)
 @given(facts=st.data())
 @pytest.mark.parametrize("subject", list(variants(("relation", ADD_REMOVE))))
 def test_a_refusal_of_data_is_a_function_of_public_facts_only(subject, facts):

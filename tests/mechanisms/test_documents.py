@@ -35,7 +35,9 @@ def test_adding_a_mechanism_takes_the_two_files_that_are_described(root, copy_of
     assert done.stdout.startswith("CERTIFIED  count-above"), done.stderr[-3000:]
     # without the twin the contract fails
     (copy.folder / files[1]).unlink()
-    done = copy.run(["-m", "pytest", "-q", "tests/mechanisms/test_contract.py", "-k", "twin and count"])
+    done = copy.run(
+        ["-m", "pytest", "-q", "--deep", "tests/mechanisms/test_contract.py", "-k", "twin and count"]
+    )
     assert done.returncode == 1
     assert "plant a broken count-above" in done.stdout
 

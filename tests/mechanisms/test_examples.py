@@ -1,4 +1,4 @@
-"""Every mechanism has an example claim, which it meets; the slow part certifies each."""
+"""Every mechanism has an example claim, which it meets; the deep part certifies each."""
 
 import shutil
 from fractions import Fraction
@@ -44,7 +44,7 @@ def test_the_proof_meets_the_claim_and_not_much_less_would(name):
 
 
 @deep
-@pytest.mark.statistical  # seeded; a correct claim is refuted with probability at most .05 each
+@pytest.mark.statistical(0.05)  # that a correct claim is refuted
 @pytest.mark.parametrize("name", NAMES)
 def test_it_is_certified(name):
     certificate, _ = certify(*claimed(name), AuditBudget(quick=True))

@@ -50,7 +50,7 @@ def test_ours_is_certified_at_no_more_than_its_epsilon_by_both_programs():
 
 
 @deep
-@pytest.mark.statistical
+@pytest.mark.statistical(2e-6)
 def test_the_simulated_noise_has_the_law_of_the_mechanism_s_own():
     """Lengths of 3000 draws each, by Kolmogorov–Smirnov at 1e-6, and the variance that the learner is told."""
     rows = curator(3000, 2, 1.1)
@@ -126,7 +126,7 @@ def test_what_files_say_of_the_theorems_follows_from_the_data(name, world, r):
 
 
 @deep
-@pytest.mark.statistical
+@pytest.mark.statistical(0.01)
 def test_ours_leaves_less_than_the_refuted_original_at_its_own_width():
     """Means of 30 seeds each at length 5; by trials the difference is three standard errors."""
     world, published = OutsourcedWorld(50), PoGpUcb(epsilon=Fraction(math.exp(2.9)))
@@ -137,7 +137,7 @@ def test_ours_leaves_less_than_the_refuted_original_at_its_own_width():
 
 
 @deep
-@pytest.mark.statistical
+@pytest.mark.statistical(1)  # means of these seeds
 @pytest.mark.parametrize(("log_epsilon", "most"), [(1.1, 0.008), (1.3, 0.006), (2.9, 0.002)])
 def test_ours_leaves_no_more_than_was_asked_for(log_epsilon, most):
     """Means of the first 20 seeds at length 5: fixed numbers.  Over 500 others .0053, .0070 and 0."""

@@ -11,8 +11,9 @@ from tests.depth import deep
 
 
 @deep
+@pytest.mark.statistical(1e-6)  # a chance is missed by .02, over five deviations
 def test_the_chances_of_permute_and_flip_are_those_of_its_sampler():
-    """20,000 draws; a chance is missed by .02, over five deviations, less than once in 10⁶ runs."""
+    """Of 20,000 draws."""
     scores = np.array([[0, 300, 1000, 900]])
     sampler, drawn = Rehearsal(1), np.zeros(4)
     for _ in range(20_000):
@@ -49,7 +50,7 @@ def test_every_private_cell_carries_a_proof_of_its_own_epsilon():
 
 
 @deep
-@pytest.mark.statistical
+@pytest.mark.statistical(1e-6)
 def test_ours_err_less_than_the_published_algorithm():
     """Four seeds at T = 1024 and ε = 1: .33 against .02 to .07, tens of standard errors apart."""
     world = PredictionWorld(1024)

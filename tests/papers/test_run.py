@@ -511,10 +511,10 @@ def contents(folder):
 
 @deep
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_ten_random_kills_of_a_run_leave_the_same_bytes(written, dpaccount, jobs):
+def test_ten_random_kills_of_a_run_leave_the_same_bytes(written, dpaccount, jobs, depth):
     assert dpaccount("run", "small.toml", "--out", "whole", "--jobs", 1)[0] == 0
     words = [sys.executable, "-m", "dpaccount", "run", "small.toml", "--out", "killed", "--jobs", str(jobs)]
-    rng = random.Random(jobs)
+    rng = random.Random(depth.seed(jobs))
     for _ in range(10):
         process = subprocess.Popen(words, cwd=written, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         time.sleep(rng.uniform(0.5, 3.0))

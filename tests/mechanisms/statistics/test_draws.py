@@ -4,7 +4,7 @@ from fractions import Fraction
 from itertools import product
 
 import numpy as np
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 from scipy.stats import norm as normal
@@ -17,7 +17,7 @@ from mechanisms.statistics.statistic import Statistic
 from mechanisms.table.bind_columns import Promise
 from mechanisms.table.columns import Column
 from mechanisms.table.user_level import named
-from tests.depth import deep
+from tests.depth import deep, examples
 from tests.looped import looped
 from tests.mechanisms.statistics.tables import (
     BOUNDS,
@@ -85,7 +85,7 @@ def test_the_l1_norm_of_sums_is_attained(kind):
         assert far >= draw.l1[1] * 2**BITS * Fraction(99, 100)
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(st.data())
 def test_rows_add_up(data):
     """So that what one row moves in an empty table it moves in any other, and batches do not matter."""
@@ -98,7 +98,7 @@ def test_rows_add_up(data):
 
 
 @deep
-@settings(max_examples=50)
+@examples(50, 50)
 @given(st.data())
 def test_sums_are_those_of_exact_numbers(data):
     what, holds = data.draw(statistics())
@@ -162,7 +162,7 @@ def cells(what, rows):
     return [sum(row["x"] < middle for row in rows), sum(row["x"] >= middle for row in rows)]
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(st.data())
 def test_rows_that_do_not_count_add_nothing(data):
     """Rows of nothing, and of a value of `by` that is not declared."""
@@ -177,7 +177,7 @@ def test_rows_that_do_not_count_add_nothing(data):
         assert not subject.query(rows).any()
 
 
-@settings(max_examples=15)
+@examples(15)
 @given(
     st.lists(st.floats() | st.sampled_from([np.nan, np.inf, -np.inf, 1e300, -1e300]), min_size=2, max_size=2)
 )
@@ -195,7 +195,7 @@ def test_no_cell_is_beyond_its_bounds_whatever_it_holds(numbers):
                 )
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(st.data())
 def test_no_two_draws_share_a_key(data):
     """Names have no stroke, so that the keys of two statistics differ where their names do."""

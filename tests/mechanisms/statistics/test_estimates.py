@@ -4,14 +4,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from mechanisms.statistics import estimates
 from mechanisms.statistics.draws import BRANCHES, LEVELS, cut
 from mechanisms.statistics.estimates import below_ends, estimate
 from mechanisms.statistics.statistic import Statistic
-from tests.depth import deep
+from tests.depth import deep, examples
 from tests.looped import looped
 from tests.mechanisms.statistics.tables import (
     AGE,
@@ -45,7 +45,7 @@ def noised(data, subject, rows, reach):
     return noisy
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(st.data())
 def test_intervals_hold_for_all_noise_within_reach(data):
     what, holds = data.draw(statistics(("count", "histogram", "top", *SUMMED)))
@@ -101,7 +101,7 @@ def truth(what, numbers, size):
 
 
 @deep
-@settings(max_examples=50)
+@examples(50, 50)
 @given(st.data())
 def test_every_definition_of_a_quantile_lies_within(data):
     what, holds = data.draw(statistics(("median", "quantile")))
@@ -128,7 +128,7 @@ def test_an_interval_of_a_quantile_is_no_wider_than_its_cells():
     assert high - low <= 3 * 10 / 1024
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(st.data())
 def test_regressions_contain_exact_least_squares(data):
     """Where an interval is given; None of it is where the noise may hide the slope."""

@@ -103,7 +103,7 @@ REFUSED = {
 
 
 @deep
-@pytest.mark.statistical
+@pytest.mark.statistical(5e-3)  # at most ten statistics a query; MOST_MISSED
 @pytest.mark.parametrize("query", [*BIGQUERY, *SNOWFLAKE, *SMARTNOISE])
 def test_it_is_refused_by_its_clause_or_its_intervals_hold(tmp_path, people, query):
     why = next((why for part, why in REFUSED.items() if part in query), None)

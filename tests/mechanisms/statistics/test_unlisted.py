@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dpaccount.errors import InputError, RuleError
@@ -22,7 +22,7 @@ from mechanisms.statistics.statistic import Statistic
 from mechanisms.table.bind_columns import Promise
 from mechanisms.table.columns import Column
 from mechanisms.table.user_level import of_rows
-from tests.depth import deep
+from tests.depth import deep, examples
 
 CODE = Column("code", "text", length=8)
 AGE = Column("age", "integer", Fraction(0), Fraction(9))
@@ -127,7 +127,7 @@ SOME = st.tuples(*map(st.sampled_from, (CODES, WARDS, NOTES)))
 
 
 @pytest.mark.parametrize("by", [(CODE, WARD), (WARD, CODE), (NOTE, WARD, CODE), (AGE, CODE)])
-@settings(max_examples=40)
+@examples(40)
 @given(st.lists(SOME, min_size=1, max_size=40))
 def test_values_of_several_columns_are_counted_together(by, some):
     """Rows without a text, or with a value that a list lacks, count nowhere."""
@@ -149,7 +149,7 @@ def test_values_of_several_columns_are_counted_together(by, some):
 
 
 @BOTH
-@settings(max_examples=5)
+@examples(5)
 @given(st.integers(0, 10**6))
 def test_only_counts_from_the_threshold_on_are_shown_within_their_intervals(relation, seed):
     planned_study = study(relation, COUNT, MEAN, epsilon=Fraction(5))

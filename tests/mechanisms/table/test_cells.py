@@ -11,7 +11,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from pyarrow import csv as arrow_csv
 from pyarrow import feather, parquet
@@ -21,7 +21,7 @@ from mechanisms.table.cells import identity_of, text_of
 from mechanisms.table.columns import Column
 from mechanisms.table.persons import SECRET_BYTES, PersonCounters, keys_of, owners_of
 from mechanisms.table.reading import ArrowCells, batches
-from tests.depth import deep
+from tests.depth import deep, examples
 
 SECRET = bytes(range(SECRET_BYTES))
 COLUMNS = (
@@ -86,7 +86,7 @@ def read(path):
 
 
 @deep
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@examples(60, 60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     given=st.lists(rows, min_size=1, max_size=8), hows=st.lists(st.integers(0, 99), min_size=8, max_size=8)
 )

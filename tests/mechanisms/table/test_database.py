@@ -9,14 +9,14 @@ import duckdb
 import numpy as np
 import psycopg
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dpaccount.errors import InputError
 from mechanisms.table.columns import Column
 from mechanisms.table.database import DatabaseTable, named_by
 from mechanisms.table.reading import batches, one_file
-from tests.depth import deep
+from tests.depth import deep, examples
 from tests.dpaccount.ledger.postgres import PostgresServer
 from tests.looped import looped
 
@@ -77,7 +77,7 @@ VALUES = {
 }
 
 
-@settings(max_examples=10)
+@examples(10)
 @given(st.data())
 @pytest.mark.parametrize("kind", COLUMNS)
 def test_cells_are_read_as_those_of_a_file(kind, tmp_path_factory, data):

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from pyarrow import feather, parquet
 
@@ -20,6 +20,7 @@ from mechanisms.table import Column, Table
 from mechanisms.table.persons import SECRET_BYTES
 from mechanisms.table.reading import NULL_FOLDER, DataFile, Remote, batches, files_of
 from mechanisms.table.totals import TablePart
+from tests.depth import examples
 from tests.looped import looped
 from tests.mechanisms.table.test_totals import summed
 
@@ -46,7 +47,7 @@ def stored(path, ages, kind):
         feather.write_feather(pa.table({"age": ages}), path)
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     kind=st.sampled_from([".csv", ".parquet", ".arrow"]),
     rows=st.lists(st.tuples(st.sampled_from(WARDS), st.integers(0, 9).map(float)), min_size=1, max_size=12),
@@ -140,7 +141,7 @@ PEOPLE = Table(
 WHO = {int: lambda k: k, str: lambda k: f"p{k}"}
 
 
-@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     rows=st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=30),
     files=st.integers(1, 4),

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from pyarrow import feather, parquet
 
@@ -15,7 +15,7 @@ from dpaccount.errors import InputError
 from mechanisms.table import Column, reading
 from mechanisms.table.persons import SECRET_BYTES, keys_of
 from mechanisms.table.reading import ArrowCells, batches
-from tests.depth import deep
+from tests.depth import deep, examples
 
 LINES = ["p1,31,north", "p2,64,south", 'p1,"4,7",north', "p3,,"]
 NAMES = ("who", "age", "city")
@@ -34,7 +34,7 @@ def written(folder, lines, header="who,age,city"):
 
 
 @deep
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(100, 100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     line=st.one_of(
         st.text(st.characters(blacklist_characters="\n", blacklist_categories=["Cs"])),
@@ -160,7 +160,7 @@ DECLARED = (
 
 
 @deep
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@examples(150, 150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(cells=st.lists(CELL, max_size=9), ragged=st.integers(0, 20), width=st.integers(1, 3))
 def test_plain_lines_have_the_codes_that_any_lines_have(tmp_path, cells, ragged, width):
     """Which reader a batch gets depends on all its lines: no cell may depend on the reader."""

@@ -8,14 +8,14 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
 from mechanisms.table import Column, Table, reading
 from mechanisms.table.persons import owners_of
 from mechanisms.table.rows import Reading, _owned, bounded, read_rows, unfolded
-from tests.depth import deep
+from tests.depth import deep, examples
 
 COLUMNS = (
     Column("city", "category", values=("1", "2", "7.1"), other=True),
@@ -71,9 +71,7 @@ PLACES = st.lists(st.integers(0, 20), min_size=1, max_size=9)
 @deep
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
 @pytest.mark.parametrize("name", STORED)
-@settings(
-    max_examples=8, phases=[Phase.generate], suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@examples(8, 8, phases=[Phase.generate], suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(places=PLACES, at=st.integers(0, 8), other=st.integers(0, 20))
 def test_what_one_cell_holds_changes_no_other_row(tmp_path, monkeypatch, name, suffix, places, at, other):
     monkeypatch.setattr(reading, "BATCH", 4)

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
@@ -19,6 +19,7 @@ from mechanisms.table.cells import text_of
 from mechanisms.table.reading import ENCODINGS, SEPARATORS, ArrowCells, Dialect, batches, record_batches
 from mechanisms.table.rows import Reading, read_rows
 from mechanisms.table.spelling import Spelling, read_file_table
+from tests.depth import examples
 from tests.mechanisms.table.test_columns import CELLS, COLUMNS, TEXTS
 
 F = Fraction
@@ -238,7 +239,7 @@ def test_a_table_is_read_as_its_file_is_written(tmp_path, separator, encoding):
     assert found.tolist() == [[1.5, 0], [-2, 1], [-9, 0]]
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.sampled_from(ENCODINGS),
     st.sampled_from(SEPARATORS),

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from dpaccount.errors import InputError, ReceiptError
@@ -17,7 +17,7 @@ from mechanisms.stable_histogram import StableHistogram
 from mechanisms.subject.isolation import played
 from mechanisms.table import Column
 from mechanisms.table import cells as texts
-from tests.depth import deep
+from tests.depth import deep, examples
 
 WORDS = st.text(max_size=9)
 LENGTHS = st.integers(1, 40)
@@ -78,7 +78,7 @@ ROWS = st.lists(
 
 
 @deep
-@settings(max_examples=60, deadline=None)
+@examples(60, 60)
 @given(ROWS, LENGTHS)
 def test_every_row_counts_once_in_each_text_that_it_names(rows, length):
     histogram = StableHistogram(text=length, keys=2, rows=30, threshold=2)
@@ -90,7 +90,7 @@ def test_every_row_counts_once_in_each_text_that_it_names(rows, length):
 
 
 @deep
-@settings(max_examples=40, deadline=None)
+@examples(40, 40)
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=200), st.integers(0, 10**6))
 def test_texts_are_released_as_numbered_cells_are(cells, seed):
     """The same noise for the same counts: names in order are one law, however they are spelled."""

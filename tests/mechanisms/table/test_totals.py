@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
@@ -32,7 +32,7 @@ from mechanisms.table.cells import identity_of
 from mechanisms.table.persons import SECRET_BYTES, PersonCounters, keys_of
 from mechanisms.table.reading import ArrowCells, check_same_columns, files_of
 from mechanisms.table.totals import Summed, TablePart, TableTotals, divide, totals_of_rows
-from tests.depth import deep
+from tests.depth import deep, examples
 from tests.looped import looped
 
 SECRET = bytes(range(SECRET_BYTES))
@@ -99,7 +99,7 @@ def by_dictionary(what, rows):
 
 @deep
 @pytest.mark.parametrize("name", sorted(MAKERS))
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@examples(25, 25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=ROWS, most=st.integers(1, 3), parts=st.sampled_from([1, 2, 7]), own=st.booleans())
 def test_any_parts_in_any_order_have_the_totals_of_all_rows(
     tmp_path, monkeypatch, name, rows, most, parts, own
@@ -146,7 +146,7 @@ def test_rows_of_a_part_that_are_not_as_they_were_written_are_refused(tmp_path, 
 
 
 @deep
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@examples(60, 60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rows=ROWS, other=st.lists(ROW, max_size=4), parts=st.sampled_from([1, 3]))
 def test_one_persons_rows_move_the_totals_by_what_they_add(tmp_path, monkeypatch, rows, other, parts):
     """Sums of numbers in [0, 9]: with two rows that count, by 18 at most; wherever the rows are."""
@@ -187,7 +187,7 @@ def test_twins_are_caught(tmp_path, monkeypatch):
 # ------------------------------------------------------------------ persons
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(
     ids=st.lists(st.integers(-3, 40), max_size=60),
     most=st.integers(1, 4),
