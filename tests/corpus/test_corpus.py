@@ -34,7 +34,7 @@ def in_parts(root, section, depth) -> str:
 
 
 @deep
-@parts(12)
+@parts(20)
 def test_accounts_are_those_that_are_kept(root, depth):
     assert not in_parts(root, "accounts", depth)
 
@@ -51,7 +51,7 @@ def test_reproductions_are_those_that_are_kept(root, depth):
     assert not in_parts(root, "reproductions", depth)
 
 
-@looped(("section", "of"), [("accounts", 12), ("certificates", 10), ("reproductions", 12)])
+@looped(("section", "of"), [("accounts", 20), ("certificates", 10), ("reproductions", 12)])
 def test_shares_are_all_that_is_asked_and_kept(section, of):
     shares = [corpus.share(section, part, of) for part in range(of)]
     kept = (corpus.KEPT / f"{section}.jsonl").read_text().splitlines()

@@ -239,8 +239,8 @@ class History:
 
 @deep
 @pytest.mark.parametrize("seed", range(3))
-def test_whatever_persons_ask_the_service_does_what_the_plain_model_says(served, seed):
-    history = History(served, seed)
+def test_whatever_persons_ask_the_service_does_what_the_plain_model_says(served, seed, depth):
+    history = History(served, depth.seed(seed))
     acts = [history.charge] * 6 + [history.again] * 3 + [history.parts] * 3
     acts += [history.keep, history.mark] * 2 + [history.cohort, history.approve]
     for turn in range(150):

@@ -21,7 +21,7 @@ from dpaccount.errors import BudgetError
 from dpaccount.ledger.journal.verify import verify
 from dpaccount.ledger.ledger import Ledger, init
 from service.access import NotAllowedError, Tokens
-from tests.depth import deep
+from tests.depth import deep, parts
 from tests.dpaccount.ledger import test_storms as storms
 from tests.dpaccount.ledger.conftest import VALID, plan, recounted
 from tests.dpaccount.ledger.test_server_storms import copied
@@ -41,12 +41,13 @@ def storm(
     ledger: str,
     monkeypatch: pytest.MonkeyPatch,
     *,
+    seed: int,
     seconds: float,
     clients: int,
     services: int = 2,
 ) -> dict:
     """Run a storm through services on one ledger; return counts.  `copied` makes a file of it first, if it is none."""
-    dice = random.Random(seconds)
+    dice = random.Random(seed)
     monkeypatch.setattr(storms, "CLIENT", CLIENT)
     with Ledger.open(ledger) as own:
         own.set_scope("team", Fraction(7, 10))
@@ -89,31 +90,23 @@ def judged(folder: Path, ledger: str, counts: dict) -> dict:
 
 
 @deep
-def test_a_breeze_through_two_services_on_one_file(tmp_path, monkeypatch):
+@parts(6)
+def test_a_storm_through_two_services_on_one_file(tmp_path, monkeypatch, depth):
     url = f"sqlite:///{tmp_path}/budget.db"
     init(url, epsilon=1, delta=0, unit="person", relation="replace-one", measure="pure")
-    counts = judged(tmp_path, url, storm(tmp_path, url, monkeypatch, seconds=12, clients=3))
+    counts = storm(tmp_path, url, monkeypatch, seed=depth.seed(), seconds=20, clients=8)
+    counts = judged(tmp_path, url, counts)
     print(counts)
     assert counts["valid"] == VALID
-    assert counts["acknowledged"] > 30
+    assert counts["acknowledged"] > 80
     assert counts["restarts"] > 3
 
 
 @deep
-def test_a_storm_through_two_services_on_one_file(tmp_path, monkeypatch):
-    url = f"sqlite:///{tmp_path}/budget.db"
-    init(url, epsilon=1, delta=0, unit="person", relation="replace-one", measure="pure")
-    counts = judged(tmp_path, url, storm(tmp_path, url, monkeypatch, seconds=120, clients=8))
-    print(counts)
-    assert counts["valid"] == VALID
-    assert counts["acknowledged"] > 500
-
-
-@deep
-def test_a_breeze_through_two_services_on_postgresql(postgres, tmp_path, monkeypatch):
+def test_a_breeze_through_two_services_on_postgresql(postgres, tmp_path, monkeypatch, depth):
     url = postgres.url("served")
     init(url, epsilon=1, delta=0, unit="person", relation="replace-one", measure="pure")
-    counts = storm(tmp_path, url, monkeypatch, seconds=12, clients=3)
+    counts = storm(tmp_path, url, monkeypatch, seed=depth.seed(12), seconds=12, clients=3)
     copied(postgres, url, tmp_path / "budget.db")
     counts = judged(tmp_path, url, counts)
     print(counts)
