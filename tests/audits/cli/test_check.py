@@ -18,12 +18,14 @@ FOLLOWS = f"valid: the claim follows: (2, 1/10), replace-one, central, of rows; 
 
 
 @pytest.fixture
-def says(tmp_path, request, monkeypatch):
+def says(tmp_path, root, monkeypatch):
     """Return a function that puts a program in the checker's place, which prints a line whatever it reads.
 
     Its folder is one of the project: a temporary one in memory may not let programs run.
     """
-    folder = TemporaryDirectory(dir=request.config.cache.mkdir("programs"))
+    build = root / "build"
+    build.mkdir(exist_ok=True)
+    folder = TemporaryDirectory(dir=build)
 
     def put(line, code=0):
         program = Path(folder.name) / "stand-in"
