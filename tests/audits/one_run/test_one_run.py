@@ -16,7 +16,7 @@ from audits.one_run.healthy import healthy, sentence
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.errors import InputError
 from dpaccount.plan.events import Gaussian, Gdp, Plan, PoissonSubsampled
-from tests.depth import deep
+from tests.depth import deep, parts
 from tests.looped import looped
 
 RISK = 0.05
@@ -132,18 +132,14 @@ def tight(m):
     ]
 
 
-@pytest.mark.statistical  # seeded; a test at its level fails with probability 1.3e-3 for each of 4
-def test_tight_claims_are_rarely_refuted():
-    for claim, draw in tight(100):
-        assert share_wrong(100, claim, draw, 400) <= RISK + 3 * np.sqrt(RISK * (1 - RISK) / 400)
-
-
-@deep
-@pytest.mark.statistical  # seeded; a test at its level fails with probability 1.3e-3 for each of 8
-@pytest.mark.parametrize("m", [200, 1000])
-def test_tight_claims_are_rarely_refuted_in_2000_simulations(m):
-    for claim, draw in tight(m):
-        assert share_wrong(m, claim, draw, 2000) <= RISK + 3 * np.sqrt(RISK * (1 - RISK) / 2000)
+@parts(3)
+@pytest.mark.statistical(6e-3)  # four tests, each of which fails at its level with probability 1.3e-3
+def test_tight_claims_are_rarely_refuted(depth):
+    simulations = 2000 if depth.whole else 400
+    for m in depth.some([100, 200, 1000], 1):
+        for claim, draw in tight(m):
+            wrong = share_wrong(m, claim, draw, simulations)
+            assert wrong <= RISK + 3 * np.sqrt(RISK * (1 - RISK) / simulations), m
 
 
 def test_bounds_follow_the_guesses():
@@ -242,7 +238,7 @@ def test_bounds_are_at_least_those_of_a_peer(mu):
 
 
 @deep
-@pytest.mark.statistical  # seeded; a run as claimed is called suspicious with probability below 1e-2
+@pytest.mark.statistical(0.01)  # a run as claimed is called suspicious
 def test_half_the_noise_is_told_from_a_healthy_run_where_no_bound_refutes():
     claim = PointClaim(F(7), F(1, 10**5))
     plan = Plan("add-remove", PoissonSubsampled(rate="0.1", of=Gaussian(sigma=1), count=100))
