@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from audits.certificate.document import certificate_of
@@ -26,7 +26,7 @@ from dpaccount.schemas.certificate import DescribedSubject
 from mechanisms.count import Count
 from mechanisms.subject import View
 from mechanisms.table.user_level import named
-from tests.depth import deep
+from tests.depth import deep, examples
 
 CLASSES = [each for each in catalogue.entries() if noise_of(each.made_by)]
 #: mechanisms with Gaussian noise, which is never pure
@@ -90,29 +90,18 @@ def less(subject):
     )
 
 
-def check_least(use, epsilon, delta, own):
-    asked = {"epsilon": epsilon} if own else {}
-    subject = subject_of(claim(use, epsilon * 2 if own else epsilon, delta, **asked))
-    assert Fraction(99, 100) * epsilon < proved(subject, delta) <= epsilon
-    assert proved(less(subject), delta) > epsilon * Fraction(999, 1000)
-
-
 EPSILONS = st.fractions(Fraction(1, 10), 4, max_denominator=1000)
 DELTAS = st.sampled_from([Fraction(1, 10**6), Fraction(1, 1000)])
 
 
 @deep
-@settings(max_examples=12, deadline=None)
-@given(st.sampled_from(ACCURATE), EPSILONS, DELTAS, st.booleans())
-def test_the_proved_epsilon_is_at_most_the_asked_one_and_no_less_noise_meets_it(use, epsilon, delta, own):
-    check_least(use, epsilon, delta, own)
-
-
-@deep
-@settings(max_examples=60, deadline=None)
+@examples(72, 72)
 @given(st.sampled_from([each.name for each in CLASSES]), EPSILONS, DELTAS, st.booleans())
-def test_so_it_is_of_every_class(use, epsilon, delta, own):
-    check_least(use, epsilon, delta, own)
+def test_the_proved_epsilon_is_at_most_the_asked_one_and_no_less_noise_meets_it(use, epsilon, delta, own):
+    asked = {"epsilon": epsilon} if own else {}
+    subject = subject_of(claim(use, epsilon * 2 if own else epsilon, delta, **asked))
+    assert Fraction(99, 100) * epsilon < proved(subject, delta) <= epsilon
+    assert proved(less(subject), delta) > epsilon * Fraction(999, 1000)
 
 
 @deep
@@ -142,7 +131,7 @@ def test_a_claim_keeps_the_epsilon_of_its_own_that_it_says():
 
 
 @deep
-@settings(max_examples=8, deadline=None)
+@examples(8, 24)
 @given(
     st.sampled_from([use for use in ACCURATE if use != "clipped-mean"]),
     st.fractions(8, 4000, max_denominator=10),
@@ -161,7 +150,7 @@ TABLE = {
 }  # fmt: skip
 
 
-@settings(max_examples=8, deadline=None)
+@examples(8, 24)
 @given(st.fractions(Fraction(1, 100), Fraction(49, 100), max_denominator=1000))
 def test_a_mean_whose_intervals_may_end_at_a_bound_takes_an_accuracy(accuracy):
     """Clipping at a bound only narrows an interval; the widest is that of a mean in the middle."""
