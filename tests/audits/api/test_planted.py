@@ -22,8 +22,8 @@ with on_path([str(Path(__file__).parents[2] / "planted")]):
 PLANTED = Path(__file__).parents[2] / "planted"
 
 
-def broken(subject):
-    found, _ = gather(subject, Proved(subject.proof(DELTA)), examples=80, seed=1, files=[])
+def broken(subject, seed=1):
+    found, _ = gather(subject, Proved(subject.proof(DELTA)), examples=80, seed=seed, files=[])
     return {entry.rule for entry in found if entry.status == "refuted"}
 
 
@@ -52,8 +52,8 @@ def test_code_that_raises_on_some_data_is_a_finding():
     "subject",
     [LaplaceSum(low=0, high=1, rows=5), GaussianSum(rows=5)],
 )
-def test_correct_ones_lose_none(subject):
-    assert broken(subject) == set()
+def test_correct_ones_lose_none(subject, depth):
+    assert broken(subject, depth.seed(1)) == set()
 
 
 @deep
@@ -72,7 +72,7 @@ def test_a_hypothesis_without_a_test_is_not_evidence():
 
 
 @deep
-@pytest.mark.statistical  # seeded; false alarm of the second half at most 1e-3
+@pytest.mark.statistical(1e-3)  # the true claim is refuted
 def test_the_attack_refutes_a_false_claim_and_not_a_true_one():
     subject = LaplaceSum(low=0, high=1, rows=3, scale=Fraction(1))  # ε = 1 exactly
     theorem = subject.proof(Fraction(0))
@@ -90,15 +90,18 @@ def test_the_attack_refutes_a_false_claim_and_not_a_true_one():
 
 
 @deep
-@pytest.mark.statistical  # seeded
-def test_the_result_does_not_depend_on_the_number_of_jobs():
+def test_the_result_does_not_depend_on_the_number_of_jobs(depth):
     subject = LaplaceSum(low=0, high=1, rows=3)
     theorem = subject.proof(DELTA)
     _, suspect = gather(subject, Proved(theorem), examples=20, seed=1, files=[])
     points = targets(Proved(theorem), Fraction(1), DELTA, 1)
     one, two = (
         attack(
-            subject, Proved(theorem), points, suspect, AttackPlan(1100, Fraction(1, 20), seed=2, jobs=jobs)
+            subject,
+            Proved(theorem),
+            points,
+            suspect,
+            AttackPlan(1100, Fraction(1, 20), seed=depth.seed(2), jobs=jobs),
         )
         for jobs in (1, 2)
     )
@@ -106,7 +109,7 @@ def test_the_result_does_not_depend_on_the_number_of_jobs():
 
 
 @deep
-@pytest.mark.statistical  # seeded; under a correct proof each run errs with probability at most .05
+@pytest.mark.statistical(0.05)  # one sound claim
 def test_a_profile_point_refutes_a_proof_with_half_the_noise():
     """The claim (ε, δ) survives 2,000 runs; total variation does not."""
     honest = LaplaceSum(low=0, high=1, rows=3, scale=Fraction(1))

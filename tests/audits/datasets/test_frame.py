@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from audits.datasets.described import paired, read_data
@@ -19,7 +19,7 @@ from audits.datasets.neighbours import candidates, random_pairs
 from dpaccount.documents import parse_json, parse_toml
 from dpaccount.errors import InputError
 from mechanisms.table import Column, Table
-from tests.depth import deep
+from tests.depth import deep, examples
 from tests.loading import import_subject
 from tests.looped import looped
 
@@ -86,8 +86,8 @@ def check(frame, pair):
 
 @deep
 @pytest.mark.parametrize("frame", FRAMES, ids=lambda frame: f"{frame.table.identity}-{frame.relation}")
-def test_pairs_are_neighbours_within_the_declaration(frame):
-    found = [*candidates(frame, 1, 40), *random_pairs(frame, 1, 30)]
+def test_pairs_are_neighbours_within_the_declaration(frame, depth):
+    found = [*candidates(frame, depth.seed(1), 40), *random_pairs(frame, depth.seed(1), 30)]
     assert len({(pair.left.tobytes(), pair.right.tobytes()) for pair in found}) > 40
     for pair in found:
         check(frame, pair)
@@ -109,7 +109,7 @@ def test_every_declared_value_a_missing_cell_and_other_texts_are_tried():
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(max_examples=20)
+@examples(20)
 def test_records_and_datasets_say_the_same(seed):
     pair = random_pairs(PERSONS, seed, 3)[0]
     assert np.array_equal(PERSONS.data(PERSONS.records(pair.left)), pair.left)

@@ -656,10 +656,12 @@ STRANGE = (None, True, -1, 1e308, "", "inf", "1/0", HOSTILE, [], {}, [[]], {"": 
 
 
 @deep
-def test_a_document_that_is_changed_anywhere_is_reported_or_refused_in_a_line(certificate, tmp_path, capsys):
+def test_a_document_that_is_changed_anywhere_is_reported_or_refused_in_a_line(
+    certificate, tmp_path, capsys, depth
+):
     """Whatever one value becomes, or where one is missing: no report breaks."""
     file, text = tmp_path / "certificate.json", RECEIVED.read_text()
-    dice = random.Random(19)
+    dice = random.Random(depth.seed(19))
     every = [at for at in places(certificate) if at]
     for at in dice.sample(every, 90):
         changed = json.loads(text)

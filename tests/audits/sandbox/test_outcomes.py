@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from audits.sandbox.crew import Crew
@@ -28,7 +28,7 @@ from audits.scores.outcome_columns import learn
 from audits.sensitivity.search import movement
 from audits.subjects.code import Code
 from dpaccount.errors import InputError
-from tests.depth import deep
+from tests.depth import deep, examples
 from tests.looped import looped
 
 
@@ -125,9 +125,9 @@ WRAPPED = {
 @deep(quick_every=11)
 @pytest.mark.parametrize("leaf", LEAVES)
 @pytest.mark.parametrize("wrapped", WRAPPED)
-def test_the_attack_sees_every_change_beside_noise(leaf, wrapped):
+def test_the_attack_sees_every_change_beside_noise(leaf, wrapped, depth):
     """No run's noise comes twice, so that only a column of the leaf's own tells the sides apart."""
-    noise = np.random.default_rng(1).normal(size=40)
+    noise = depth.rng(1).normal(size=40)
     sides = [
         [of_value(WRAPPED[wrapped](float(x), copy.copy(member))) for x in part]
         for member, part in zip(LEAVES[leaf], (noise[:20], noise[20:]), strict=True)
@@ -193,7 +193,7 @@ values = st.recursive(
 
 
 @deep
-@settings(max_examples=100)
+@examples(100)
 @given(values, values)
 def test_outcomes_are_equal_only_where_values_are(a, b):
     same = of_value(a).key() == of_value(b).key()
@@ -202,7 +202,7 @@ def test_outcomes_are_equal_only_where_values_are(a, b):
 
 
 @deep
-@settings(max_examples=60)
+@examples(60)
 @given(st.integers(1, 5000), st.data())
 def test_queries_of_many_numbers_move_by_what_they_move(many, data):
     places = data.draw(st.lists(st.integers(0, many - 1), max_size=5, unique=True))
