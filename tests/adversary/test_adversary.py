@@ -23,7 +23,6 @@ from tests.depth import deep, parts
 from tests.loading import on_path
 
 HERE = Path(__file__).parent
-QUICK = {"LargestFirst"}  #: the others are slow
 
 
 def authors():
@@ -32,8 +31,7 @@ def authors():
             module = importlib.import_module(file.stem)
         for name, made_by in inspect.getmembers(module, inspect.isclass):
             if hasattr(made_by, "promise") and made_by.__module__ == file.stem and name[0] != "_":
-                marks = () if name in QUICK else (deep,)
-                yield pytest.param(made_by, id=name, marks=marks)
+                yield pytest.param(made_by, id=name)
 
 
 def claim_of(made_by):
@@ -89,7 +87,7 @@ def test_the_threat_model_names_files_and_classes_that_are_there(root):
 
 
 @deep
-@parts(20)  # what `certify` finds `audit` finds too: a fifth of the authors at a time
+@parts(20)  # what `certify` finds `audit` finds too: of each of these items three authors at a time
 def test_the_audit_of_an_author_is_green_only_where_what_is_shown_was_measured(depth):
     """Seeded; a sound class would be refuted by chance with probability at most .05, and is not."""
     for made_by in depth.drawn([row.values[0] for row in authors()], 3):

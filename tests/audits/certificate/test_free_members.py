@@ -124,7 +124,7 @@ def alike(one, other):
 
 
 @deep
-@pytest.mark.parametrize("make", [samples, *(pytest.param(m, marks=deep) for m in (released, study))])
+@pytest.mark.parametrize("make", [samples, released, study])
 def test_every_member_is_bound_or_listed_as_free(dpaccount, tmp_path, root, make):
     is_bound_or_free(dpaccount, tmp_path, root, make)
 
@@ -176,7 +176,7 @@ CONTRADICTIONS = {
 
 
 @deep
-@pytest.mark.parametrize("make", [samples, *(pytest.param(m, marks=deep) for m in (released,))])
+@pytest.mark.parametrize("make", [samples, released])
 def test_members_that_contradict_each_other_are_refused(dpaccount, tmp_path, root, make):
     document = json.loads(make(dpaccount, tmp_path, root).read_text())
     for path, value, why in CONTRADICTIONS[make]:

@@ -758,10 +758,8 @@ def assert_released_once(words, folder, claim, partitions):
     assert [sum(each) for each in zip(*sums, strict=True)] == asked(claim, TableWork()).sums.tolist()
 
 
-NIGHTLY = [pytest.param(partitions, marks=deep) for partitions in (1, 64)]
-
-
-@pytest.mark.parametrize("partitions", [pytest.param(7, marks=deep), *NIGHTLY])
+@deep
+@pytest.mark.parametrize("partitions", [7, 1, 64])
 def test_a_release_in_parts_that_is_killed_is_charged_once(tmp_path, dpaccount, partitions):
     words, claim = to_release(tmp_path, dpaccount, "--partitions", str(partitions), "--jobs", "2")
     rng = random.Random(partitions)
