@@ -64,7 +64,7 @@ def session(tmp_path, *words):
 
 
 @deep
-@pytest.mark.statistical  # seeded: one sound claim at level .001
+@pytest.mark.statistical(1e-3)  # one sound claim
 @pytest.mark.parametrize("words", [(), ("-n", "2")], ids=["alone", "xdist"])
 def test_a_session_states_and_spends_its_budget(tmp_path, words):
     done = session(tmp_path, *words)
@@ -311,8 +311,8 @@ def test_other():
 """
 
 
-@pytest.mark.statistical  # seeded: one sound claim at level .001
 @deep
+@pytest.mark.statistical(1e-3)  # one sound claim
 @pytest.mark.parametrize("words", [(), ("-n", "1")], ids=["alone", "xdist"])
 def test_what_measures_nothing_is_an_error_or_fails(tmp_path, words):
     (tmp_path / "test_idle.py").write_text(IDLE)

@@ -137,7 +137,7 @@ def test_the_error_of_all_claims_is_at_most_the_risk(mu):
 
 
 @deep
-@pytest.mark.statistical  # seeded; the sound claim is refuted with probability below .05
+@pytest.mark.statistical(0.05)  # one sound claim
 def test_catalogued_subjects_are_held_against_curves(dpaccount, tmp_path):
     (tmp_path / "plan.json").write_text(json.dumps(Plan("replace-one", Gaussian(sigma=1000)).as_json()))
     for words, code in ((["--mu", "3"], 0), (["--mu", ".001"], 1), (["--plan", "plan.json"], 1)):

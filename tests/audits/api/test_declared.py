@@ -4,6 +4,7 @@ import json
 import shutil
 
 import pytest
+
 from tests.depth import deep
 
 

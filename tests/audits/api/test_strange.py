@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from audits.attack.black_box import attack
@@ -17,7 +17,7 @@ from audits.datasets.shape import Shape
 from audits.sandbox.crew import Crew
 from audits.sandbox.outcomes import of_error, of_value
 from audits.subjects.code import Code
-from tests.depth import deep
+from tests.depth import deep, examples
 
 DATA = Shape(8, None, (0.0,), (9.0,), integer=True, relation="replace-one")
 BROKEN = [
@@ -36,7 +36,7 @@ SOUND = ["none_if_few", "fails_if_many", "two_halves", "noisy_length", "sorted_c
 
 
 @deep
-@pytest.mark.statistical  # seeded; missed, if the code is right, with probability below .01
+@pytest.mark.statistical(0.01)  # it is missed
 def test_a_kind_of_result_that_is_rare_on_few_pairs_is_not_lost_beside_numbers_that_move(root):
     found = attacked(root / "tests" / "planted", "rare_kind", 5000, Fraction(1, 1000))
     assert found.verdict(Fraction(1)) == "REFUTED"
@@ -48,7 +48,7 @@ def tried(odd, promise):
 
 
 @deep
-@settings(max_examples=30)
+@examples(30)
 @given(st.lists(st.tuples(st.floats(0, 9), st.integers(0, 2)), min_size=40, max_size=60), st.randoms())
 def test_pairs_that_differ_in_more_than_numbers_are_kept_through_all_rounds(drawn, random):
     """However far the numbers of others move, and however seldom these differ."""
@@ -101,7 +101,7 @@ def attacked(planted, name, trials, risk):
 
 
 @deep
-@pytest.mark.statistical  # seeded; a broken one is missed, if the code is right, with probability below .01
+@pytest.mark.statistical(0.01)  # a broken one is missed
 @pytest.mark.parametrize("name", BROKEN)
 def test_broken_functions_are_refuted(root, name):
     assert (
@@ -110,7 +110,7 @@ def test_broken_functions_are_refuted(root, name):
 
 
 @deep
-@pytest.mark.statistical  # seeded; six attacks at level .001: false alarm at most .006
+@pytest.mark.statistical(6e-3)  # six attacks at level .001
 @pytest.mark.parametrize("name", SOUND)
 def test_sound_functions_are_left_alone(root, name):
     found = attacked(root / "tests" / "planted", name, 3000, Fraction(1, 1000))

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from audits.attack.pair_search import judge_of
@@ -12,7 +12,7 @@ from audits.attack.runs import Challenge
 from audits.sandbox.outcomes import aligned, of_error, of_value
 from audits.scores.causes import cause
 from audits.scores.learned_scores import best_score
-from tests.depth import deep
+from tests.depth import deep, examples
 
 CHALLENGE = Challenge(Fraction(1), Fraction(0), 4000, Fraction(1, 20), 1)
 RUNS = 200
@@ -70,7 +70,7 @@ def test_nothing_is_named_that_does_not_show_it_alone(shift):
 
 
 @deep
-@settings(max_examples=30)
+@examples(30)
 @given(st.integers(0, 40), st.integers(0, 2**32), st.integers(1, 4))
 def test_a_row_more_changes_no_draw_of_other_rows(rows, seed, steps):
     """With aligned draws; with the usual generator it changes all that is drawn later."""

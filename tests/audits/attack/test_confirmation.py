@@ -87,7 +87,7 @@ def test_fresh_runs_decide_where_the_first_are_in_doubt(in_process, monkeypatch)
 
 
 @deep
-@pytest.mark.statistical  # seeded: more than 4 of 1000 happen with probability .004 at 1/1000, 70 with .003 at .05
+@pytest.mark.statistical(7e-3)  # of 1000 more than 4 at 1/1000: .004; more than 70 at .05: .003
 def test_a_true_claim_is_refuted_once_in_a_thousand_audits(in_process):
     found = [audit(in_process, "noisy_count", seed) for seed in range(1000)]
     refuted = sum(each.verdict(Fraction(1)) == "REFUTED" for each in found)
@@ -97,7 +97,7 @@ def test_a_true_claim_is_refuted_once_in_a_thousand_audits(in_process):
 
 
 @deep
-@pytest.mark.statistical  # seeded: probability .003 if each is forced at .01
+@pytest.mark.statistical(3e-3)  # where each is confirmed at .01
 @pytest.mark.parametrize("terms", [{}, {"for_certificate": True}, {"early": True}])
 def test_forced_confirmations_of_a_true_claim_fail(in_process, monkeypatch, terms):
     """Every first rejection is forced, and no strong one counts: fresh runs confirm at most 1 in 100."""
@@ -112,7 +112,7 @@ def test_forced_confirmations_of_a_true_claim_fail(in_process, monkeypatch, term
     assert confirmed <= binom.ppf(0.997, 300, 0.01)
 
 
-@pytest.mark.statistical  # seeded: probability below 1e-9 at 1/1000
+@pytest.mark.statistical(1e-3)  # of 400 more than 3 at 1/1000
 def test_results_that_were_drawn_once_are_judged_as_strictly(in_process):
     """Coins that tell the side as often as ε = 1 allows: 5 % of 400 reject at first, 1 in 1000 refute."""
     keep, rng = np.e / (1 + np.e), np.random.default_rng(1)

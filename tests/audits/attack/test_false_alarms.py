@@ -43,7 +43,7 @@ def accused(in_process, function, relation, trials=600, cost=0.0, seconds=10**6)
 
 
 @deep
-@deep
+@pytest.mark.statistical(1e-3)
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 def test_a_tight_function_is_accused_at_most_as_often_as_stated(in_process, relation):
     """Randomised response uses its whole budget, so every luck of the search would show."""
@@ -75,7 +75,7 @@ def timed(in_process, monkeypatch):
 
 
 @deep
-@pytest.mark.statistical
+@pytest.mark.statistical(1e-3)
 def test_a_time_limit_that_cuts_some_results_rather_than_others_accuses_no_more_often(timed):
     """Two minutes, one or three seconds a run: what is cut depends on the results, the error does not."""
     assert accused(timed, "slow_if_told", "replace-one", 20_000, 1.0, 120) <= binom.ppf(

@@ -33,7 +33,7 @@ def test_the_set_is_large_and_each_of_it_runs():
 
 
 @deep
-@pytest.mark.statistical  # more than 5 of 22 accused at level .05: probability 4e-4
+@pytest.mark.statistical(4e-4)  # more than 5 of 22 accused at level .05
 def test_nine_of_ten_are_found_and_hardly_a_sound_one_accused():
     refuted = {each.name: found(each, 50_000)[0] > 1 for each in SET}
     broken = [refuted[each.name] for each in SET if each.broken]

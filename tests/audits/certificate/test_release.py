@@ -14,7 +14,7 @@ from unittest.mock import patch
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from audits import consistency
@@ -36,7 +36,7 @@ from dpaccount.noise.proved import Proved
 from dpaccount.proof import ADD_REMOVE, REPLACE_ONE, assume_clipped, laplace, linear
 from dpaccount.schemas.certificate import DescribedSubject
 from mechanisms.subject import Domain, View, shown_to_all
-from tests.depth import deep
+from tests.depth import deep, examples
 from tests.documents import wrong
 
 
@@ -272,7 +272,7 @@ CELL = st.one_of(
 
 
 @deep
-@settings(max_examples=12)
+@examples(12)
 @given(
     cells=st.lists(CELL, min_size=3, max_size=7),
     other=CELL,

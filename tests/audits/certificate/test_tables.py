@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from audits.certificate import release
@@ -30,7 +30,7 @@ from dpaccount.noise.samplers import Rehearsal
 from dpaccount.proof import point
 from mechanisms.subject.isolation import played
 from mechanisms.table.rows import read_rows
-from tests.depth import deep
+from tests.depth import deep, examples
 from tests.mechanisms.catalogued import mechanisms
 
 MECHANISMS = [entry.name for entry in mechanisms()]
@@ -147,7 +147,7 @@ def test_every_mechanism_runs_on_a_table_by_claim_alone(tmp_path, name):
 
 
 @deep
-@pytest.mark.statistical  # seeded; a sound claim is refuted with probability at most .05
+@pytest.mark.statistical(0.05)  # one sound claim
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_every_mechanism_is_released_on_a_table_by_claim_alone(tmp_path, dpaccount, name):
     table(tmp_path)
@@ -163,7 +163,7 @@ def test_every_mechanism_is_released_on_a_table_by_claim_alone(tmp_path, dpaccou
 
 
 @deep
-@pytest.mark.statistical  # seeded; a sound claim is refuted with probability at most .05
+@pytest.mark.statistical(0.05)  # one sound claim
 @pytest.mark.parametrize(
     ("use", "read"),
     [
@@ -197,7 +197,7 @@ def test_bounds_and_numbers_of_any_spelling_are_certified(tmp_path, dpaccount, u
 
 
 @deep
-@pytest.mark.statistical  # seeded; a sound claim is refuted with probability at most .05
+@pytest.mark.statistical(0.05)  # one sound claim
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("about", ["", 'id = "who"\nmax_rows = 2\n'], ids=["rows", "persons"])
 def test_texts_that_nobody_listed_are_counted(tmp_path, dpaccount, relation, about):
@@ -224,7 +224,7 @@ def test_texts_that_nobody_listed_are_counted(tmp_path, dpaccount, relation, abo
 
 
 @deep
-@pytest.mark.statistical  # seeded; a sound claim is refuted with probability at most .05
+@pytest.mark.statistical(0.05)  # one sound claim
 def test_a_release_is_kept_printed_again_and_checked(tmp_path, dpaccount):
     table(tmp_path)
     about = 'id = "who"\nmax_rows = 2\n'
@@ -254,7 +254,7 @@ def test_a_release_is_kept_printed_again_and_checked(tmp_path, dpaccount):
 
 
 @deep
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     cells=st.lists(
         st.text(st.characters(blacklist_characters="\n", blacklist_categories=["Cs"]), max_size=30),
@@ -387,7 +387,7 @@ def test_the_claims_of_the_example_are_proved_and_not_much_less_would_be(root, p
 
 
 @deep
-@pytest.mark.statistical  # seeded; a sound claim is refuted with probability at most .05
+@pytest.mark.statistical(0.05)  # one sound claim
 def test_the_commands_of_the_page_release(root, page, tmp_path, monkeypatch, dpaccount):
     shutil.copytree(root / "examples" / "clinic_visits", tmp_path / "visits")
     monkeypatch.chdir(tmp_path / "visits")

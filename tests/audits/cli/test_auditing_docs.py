@@ -3,11 +3,12 @@
 import re
 
 import pytest
+
 from tests.depth import deep
 
 
 @deep
-@pytest.mark.statistical  # seeded; one sound function at level .05
+@pytest.mark.statistical(0.05)  # one sound function
 def test_the_commands_end_as_the_document_says(root, dpaccount, tmp_path):
     text = (root / "docs" / "auditing.md").read_text()
     (tmp_path / "clinic.py").write_text(re.search(r"```python\n(.*?)```", text, re.DOTALL).group(1))

@@ -31,7 +31,7 @@ def test_it_does_something(tmp_path, name, runs, changed):
 
 
 @deep
-@pytest.mark.statistical  # seeded; a claim so far above what is proved is never refuted
+@pytest.mark.statistical(0.05)  # a bound: one sound claim, far above what is proved
 @cases
 def test_a_claim_that_says_it_is_certified(dpaccount, monkeypatch, tmp_path, name, runs, changed):
     is_certified(dpaccount, monkeypatch, tmp_path, name, runs, changed)

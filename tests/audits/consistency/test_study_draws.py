@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import to_builtins
 
@@ -33,6 +33,7 @@ from mechanisms.statistics.draws import root
 from mechanisms.statistics.expressions import condition
 from mechanisms.statistics.statistic import Statistic
 from mechanisms.table.columns import Column
+from tests.depth import examples
 from tests.looped import looped
 
 digest_of_code = functools.cache(sources.digest_of_code)
@@ -359,7 +360,7 @@ def reported(law, relation, seed, kinds):
 
 @pytest.mark.parametrize("relation", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("law", ["gaussian", "laplace"])
-@settings(max_examples=8, deadline=None)
+@examples(8, 40)
 @given(seed=st.integers(0, 10**6))
 def test_intervals_of_the_product_are_wide_enough_and_narrower_ones_are_not(law, relation, seed):
     """Of every statistic by itself: a tenth narrower, or of another level, or beside its number."""

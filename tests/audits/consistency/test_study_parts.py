@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from msgspec import to_builtins
 
@@ -30,7 +30,7 @@ from mechanisms.table.bind_columns import Promise
 from mechanisms.table.cells import numbers_of
 from mechanisms.table.columns import Column
 from mechanisms.table.user_level import named
-from tests.depth import deep
+from tests.depth import deep, examples
 from tests.looped import looped
 
 WARD = Column("ward", "category", values=("A", "B"))
@@ -179,7 +179,7 @@ def test_what_the_product_plans_and_releases_is_valid(name, relation, max_rows):
 
 @deep
 @pytest.mark.parametrize(("name", "relation", "max_rows"), CASES)
-@settings(max_examples=6, deadline=None)
+@examples(6, 6)
 @given(
     seed=st.integers(0, 10**6),
     units=st.integers(3, 300),

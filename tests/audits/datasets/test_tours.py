@@ -2,15 +2,16 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from audits.datasets import tours
 from audits.datasets.bases import GENERATORS, Exemplified, dataset
 from audits.datasets.records import STRATA, about, records, sums
-from audits.datasets.tours import UNITS, by_unit, examples, special, star, units, walks
+from audits.datasets.tours import UNITS, by_unit, special, star, units, walks
 from dpaccount.relation import ADD_REMOVE, REPLACE_ONE
 from mechanisms.subject import Domain
-from tests.depth import deep
+from tests.depth import deep, examples
 from tests.looped import looped
 
 WIDE = Domain(20, (0.0, -5.0, 0.0), (100.0, 5.0, 9.0), (False, False, True))
@@ -34,7 +35,7 @@ def pairs_of(domain, relation, marks):
 
 @deep
 @given(st.integers(1, 12), st.sampled_from([3.0, 7.0]), RELATIONS)
-@settings(max_examples=25)
+@examples(25)
 def test_pairs_of_tours_are_neighbours_and_can_be_made_again(rows, mark, relation):
     domain = domain_of(rows)
     for pair in pairs_of(domain, relation, (mark, 2.0, 99.0)):
@@ -49,7 +50,7 @@ def test_pairs_of_tours_are_neighbours_and_can_be_made_again(rows, mark, relatio
 
 @deep
 @given(st.integers(1, 9), RELATIONS)
-@settings(max_examples=25)
+@examples(25)
 def test_a_walk_leads_step_by_step_from_its_first_dataset_to_its_last(rows, relation):
     """A step replaces one row at most, or takes the first away; a neighbour of each is judged at every step."""
     for walk in walks(domain_of(rows), relation, (3.0,)):
@@ -130,7 +131,7 @@ def test_a_number_that_a_statement_takes_apart_is_put_together(parts):
 
 @deep
 @given(st.integers(0, 30), st.integers(0, 30))
-@settings(max_examples=25)
+@examples(25)
 def test_two_columns_have_the_sum_and_the_difference_that_a_statement_names(one, other):
     domain = Domain(9, (0.0, 0.0, 0.0), (100.0, 30.0, 30.0), (True,) * 3)
     group = tuple(sorted({float(one + other), float(abs(one - other))}))
@@ -141,7 +142,7 @@ def test_two_columns_have_the_sum_and_the_difference_that_a_statement_names(one,
 
 @deep
 @given(st.lists(st.integers(0, 30), min_size=4, max_size=4, unique=True))
-@settings(max_examples=25)
+@examples(25)
 def test_marks_of_one_expression_stand_in_several_columns_at_once(group):
     domain = Domain(9, (0.0,) * 4, (30.0,) * 4, (True,) * 4)
     found = records(domain, (), (tuple(map(float, group)),), ())
@@ -180,7 +181,7 @@ def test_rows_are_sorted_and_have_fixed_sums():
 def test_example_tables_are_bases_of_tours(rows, relation):
     table = np.arange(12.0).reshape(4, 3) % 5
     domain = Exemplified.of(Domain(rows, WIDE.low, WIDE.high, WIDE.integer), [table])
-    (name,) = examples(domain)
+    (name,) = tours.examples(domain)
     assert (dataset(domain, name, 1) == np.resize(table, (rows, 3))).all()
     found = {tuple(row) for row in records(domain, (), (), [name]).tolist()}
     assert {tuple(row) for row in np.resize(table, (rows, 3)).tolist()} <= found

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from audits.datasets.bases import Pair
@@ -20,7 +20,7 @@ from dpaccount.proof import assume_lipschitz, centred, gaussian, k_norm, moved
 from dpaccount.relation import REPLACE_ONE, adjacency, bounded_row, radius_of
 from mechanisms.gaussian_rows import GaussianRows
 from mechanisms.subject import Domain
-from tests.depth import deep
+from tests.depth import deep, examples
 from tests.looped import looped
 
 F = Fraction
@@ -44,7 +44,7 @@ def test_a_movement_a_little_too_large_is_seen():
 
 
 @deep
-@settings(max_examples=300)
+@examples(300)
 @given(pairs(DOMAIN, RADIUS, (0.5,)))
 def test_pairs_of_a_radius_are_neighbours_in_the_domain(pair):
     assert pair.neighbours(RADIUS)

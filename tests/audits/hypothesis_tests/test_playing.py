@@ -420,7 +420,7 @@ def test_a_score_depends_on_nothing_but_what_is_shown():
 
 
 @deep
-@pytest.mark.statistical  # seeded; a true claim falls with probability at most 1e-3
+@pytest.mark.statistical(1e-3)  # a true claim falls
 @pytest.mark.parametrize(
     ("what", "falls"),
     [

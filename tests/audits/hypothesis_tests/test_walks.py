@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from audits.datasets.tours import Walk
@@ -14,7 +14,7 @@ from audits.hypothesis_tests.judge import Judge
 from dpaccount.noise.proved import Proved
 from mechanisms.laplace_sum import LaplaceSum
 from mechanisms.subject import View
-from tests.depth import deep
+from tests.depth import deep, examples
 
 ROWS = 400
 
@@ -44,7 +44,7 @@ class Jumps(LaplaceSum):
 @deep
 @pytest.mark.parametrize("what", ["moves", "shows", "fails", "nothing"])
 @given(threshold=st.floats(0.01, 0.99), start=st.sampled_from(["low", "middle"]))
-@settings(max_examples=8, deadline=None)
+@examples(8)
 def test_a_step_at_a_threshold_that_nobody_knows_is_found(what, threshold, start):
     subject = Jumps(low=Fraction(0), high=Fraction(1), rows=ROWS, what=what, threshold=threshold)
     proved = Proved(subject.proof(Fraction(0)))

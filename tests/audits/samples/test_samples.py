@@ -67,7 +67,7 @@ def test_a_list_is_refuted_where_one_point_is(dpaccount, tmp_path, words):
         assert 0 < answer["excess_lower"] < 1.5 * 1.5**2 / 2 - 0.3
 
 
-@pytest.mark.statistical  # seeded; sound claims at level .05
+@pytest.mark.statistical(0.05)  # one sound claim
 @pytest.mark.parametrize(
     "words",
     [
@@ -87,7 +87,7 @@ def test_sound_claims_are_not_refuted(dpaccount, tmp_path, words):
 
 
 @deep
-@pytest.mark.statistical  # seeded; fails by chance with probability below 1e-3
+@pytest.mark.statistical(1e-3)
 def test_a_bound_is_rarely_above_the_truth(tmp_path):
     wrong, runs = 0, 100
     for seed in range(runs):

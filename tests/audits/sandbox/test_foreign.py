@@ -184,7 +184,7 @@ def interpreter(version):
 
 
 @deep
-@pytest.mark.statistical  # `fair` meets ε = 1 with a bound of .05: accused with probability .05 by another seed
+@pytest.mark.statistical(0.05)  # `fair` meets ε = 1, and is tested at level .05
 @pytest.mark.parametrize(("name", "verdict"), [("leak", "REFUTED"), ("fair", "NOT REFUTED")])
 def test_old_and_new_interpreters_give_one_verdict(dpaccount, module, name, verdict):
     with (module / "shop.py").open("a") as more:
@@ -352,7 +352,7 @@ def test_what_does_not_go_with_a_command_is_refused(dpaccount):
 
 
 @deep
-@pytest.mark.statistical  # seeded by the system: the sound claim fails at most once in 1,000, the broken one practically never
+@pytest.mark.statistical(1e-3)  # the system draws the seeds; the broken claim practically never stands
 def test_a_c_program_with_noise_of_its_own(dpaccount, noisy):
     words = ["--trials", "1000", "--seconds", "1e5", "--confidence", "0.999", *PAIR, "--json"]
     for epsilon, verdict in (("1", "REFUTED"), ("4", "NOT REFUTED")):

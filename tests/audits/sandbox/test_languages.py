@@ -9,6 +9,7 @@ import shutil
 import subprocess
 
 import pytest
+
 from tests.depth import deep
 
 RUNS = ["--confidence", "0.999", "--seed", "7", "--json"]

@@ -5,7 +5,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from audits.studies.consistent import consistent
@@ -15,7 +15,7 @@ from mechanisms.statistics.estimates import table
 from mechanisms.statistics.statistic import Statistic
 from mechanisms.table.bind_columns import Promise
 from mechanisms.table.columns import Column
-from tests.depth import deep
+from tests.depth import deep, examples
 
 WARD = Column("ward", "category", values=("a", "b"))  # rows of neither are in no cell
 SEEN = Column("seen", "boolean")
@@ -63,7 +63,7 @@ def totals(rows, *names):
 
 
 @deep
-@settings(max_examples=20)
+@examples(20)
 @given(st.integers(0, 2**32), st.sampled_from([0, 3, 30, 300]))
 def test_all_tables_add_up(seed, noise):
     before = released(seed, noise)

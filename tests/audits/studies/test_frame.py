@@ -8,7 +8,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import dpaccount as dp
@@ -20,7 +20,7 @@ from dpaccount.errors import BudgetError, InputError
 from dpaccount.ledger.ledger import Ledger, init
 from mechanisms.table.columns import Column
 from mechanisms.table.reading import batches
-from tests.depth import deep
+from tests.depth import deep, examples
 
 URL = "sqlite:///visits.db"
 TOML = """
@@ -141,7 +141,7 @@ def test_a_table_is_the_study_of_a_file_with_the_same_words(tmp_path):
 
 
 @deep
-@settings(max_examples=40)
+@examples(40)
 @given(st.lists(CELLS, min_size=1, max_size=8))
 def test_each_cell_is_one_line_and_counts_as_it_does_by_itself(cells):
     frames = [{"x": cells}]

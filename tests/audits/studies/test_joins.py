@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from audits import claim as claim_module
@@ -16,7 +16,7 @@ from dpaccount.errors import InputError
 from mechanisms.statistics.expressions import code_of
 from mechanisms.table.reading import Remote
 from tests.audits.studies.test_studies import COUNT, HEAD, data, statistics, study  # noqa: F401
-from tests.depth import deep
+from tests.depth import deep, examples
 
 JOIN = """
 [data.join.wards]
@@ -58,7 +58,7 @@ def test_each_row_gets_the_columns_of_its_key(dpaccount, joined):
 
 
 @deep
-@settings(max_examples=20)
+@examples(20)
 @given(st.permutations("ABCDEF"), st.lists(st.integers(0, 40), min_size=6, max_size=6), st.integers(0, 6))
 def test_a_join_is_that_of_python(tmp_path_factory, keys, beds, many):
     """By a dictionary; the order of a public table's rows is none of its facts."""

@@ -6,7 +6,7 @@ from collections import Counter
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
@@ -15,7 +15,7 @@ from audits.claim import read_claim
 from audits.studies import look as looking
 from dpaccount.errors import InputError
 from mechanisms.table.reading import batches
-from tests.depth import deep
+from tests.depth import deep, examples
 from tests.dpaccount.checker.made import sealed
 from tests.looped import looped
 
@@ -86,7 +86,7 @@ def test_what_becomes_of_cells_is_counted(study):
 CELL = st.text("0159.,-€ aknfKöln/", max_size=7)
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(30, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(st.sampled_from("123"), CELL, CELL, CELL), max_size=12))
 def test_a_cell_that_is_taken_as_it_is_does_not_depend_on_what_missing_ones_count_as(study, rows):
     """A cell counts as not read, just where another declaration of `missing` changes what it counts as."""

@@ -8,13 +8,13 @@ import tomllib
 from fractions import Fraction
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from audits.claim import read_claim
 from audits.studies.new import NewStudy, begun, in_words, write
 from dpaccount.errors import DpaccountError, InputError
-from tests.depth import deep
+from tests.depth import deep, examples
 from tests.looped import looped
 
 HEADER = "patient,day,age,city of birth,minutes"
@@ -108,7 +108,7 @@ def test_answers_that_end_write_nothing(dpaccount, visits, monkeypatch):
     assert [file.name for file in visits.iterdir()] == ["visits.csv"]
 
 
-@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@examples(10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.binary(max_size=60))
 def test_nothing_of_a_row_reaches_an_output(dpaccount, visits, rows):
     """The same file, ledger and words whatever the rows hold, but for times and the ledger's own name."""
@@ -261,7 +261,7 @@ def test_how_often_an_attacker_is_right_is_the_closed_form(epsilon, delta):
 NAME = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zs", "Zl", "Zp"]), min_size=1, max_size=12)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@examples(100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(NAME, st.lists(NAME, min_size=1, max_size=3, unique=True))
 def test_names_and_values_of_any_spelling_are_read_back(tmp_path, name, values):
     """What was typed is what the file says, or it is refused: quotes, backslashes, signs of TOML."""

@@ -350,7 +350,7 @@ def released(dpaccount, study, data, monkeypatch):
 
 
 @deep
-@pytest.mark.statistical  # the noise is secure: an interval misses a count in one of twenty statistics
+@pytest.mark.statistical(0.05)  # the noise is secure: an interval misses a count in one of twenty statistics
 def test_a_study_is_released_once(dpaccount, released, tmp_path):
     code, out, err = released(every(), "--json")
     assert code == 0, err
