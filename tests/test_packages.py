@@ -228,7 +228,7 @@ def test_documents_and_examples_run_from_the_wheel(tmp_path, wheel):
 
 
 @deep
-@pytest.mark.statistical  # seeded: one sound function at level .05
+@pytest.mark.statistical(0.05)
 @pytest.mark.parametrize("kind", ["src", "finder"])
 def test_code_is_audited_where_a_project_has_packages_of_our_names(tmp_path, wheel, kind):
     """The processes that run it find ours, and whatever of a namespace ours do not have."""

@@ -38,15 +38,13 @@ Groups = dict[str, tuple["Series", range]]  #: by name, which begins with the di
 class Series:
     """Tasks of one function: its results for all `seeds`, of which `size` at a time are one group.
 
-    `name` is for people; what is computed is told from `play` and all that it was given.  Where they are
-    `uneven`, a group may have shorter rows than others: they get zeros at their ends.
+    `name` is for people; what is computed is told from `play` and all that it was given.
     """
 
     name: str
     play: Play
     seeds: range
     size: int = 1
-    uneven: bool = False
 
     def groups(self, of: str) -> Groups:
         """Return the groups, in order of their seeds; `of` names this series."""
@@ -100,14 +98,7 @@ def run(series: Sequence[Series], tell: Tell = lambda _: None) -> list[Floats]:
     with one_thread(), nullcontext() if store is None else closing(Results(store)) as results:
         done = LongWork(groups, results, version, tell).complete()
     arrays = [[np.load(io.BytesIO(done[name]), allow_pickle=False) for name in part] for part in parts]
-    return [_joined(each, s) for each, s in zip(arrays, series, strict=True)]
-
-
-def _joined(arrays: list[Floats], series: Series) -> Floats:
-    if series.uneven:
-        width = max((each.shape[1] for each in arrays), default=0)
-        arrays = [np.pad(each, ((0, 0), (0, width - each.shape[1]))) for each in arrays]
-    return np.concatenate(arrays) if arrays else np.zeros(0)
+    return [np.concatenate(each) if each else np.zeros(0) for each in arrays]
 
 
 class LongWork:

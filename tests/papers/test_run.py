@@ -478,7 +478,7 @@ def test_hard_functions_of_two_coordinates_bring_their_points(tmp_path):
     (tmp_path / "two.toml").write_text(text.replace("rounds = 10_000", "rounds = 100"))
     cells = read_experiment(tmp_path / "two.toml").cells
     two = [cell for cell in cells if cell.row["world"].startswith("matern ") or cell.row["world"] == "matern"]
-    assert len(two) == 3
+    assert len(two) == 2
     for cell in two:
         world = cell.play.args[0]
         assert cell.subject.points == world.functions.count == len(cell.subject.domain_points)

@@ -218,7 +218,7 @@ def test_killed_it_gives_the_answer_of_the_undisturbed_run(dpaccount, tmp_path, 
 
 
 @deep
-@pytest.mark.statistical  # the sound function is accused with probability .05 by another seed
+@pytest.mark.statistical(0.05)
 def test_busy_processes_change_no_verdict_but_to_not_attacked(dpaccount, tmp_path):
     """Twenty of them, during a default audit of a broken function and of a sound one, without a pair."""
     (tmp_path / "shop.py").write_text(SHOP + SHOP.replace("leak", "sound").replace("scale=.5", "scale=1"))
