@@ -51,7 +51,7 @@ def enough(chance, drawn, seed):
     return True
 
 
-@parts(8)
+@parts(12)
 def test_what_is_confirmed_is_enough_in_small_plans(depth):
     """Of seven plans in ten something is confirmed; coarse lattices of few digits often show nothing."""
     plans = depth.some(range(2000), 6) if depth.whole else range(6)
