@@ -11,6 +11,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+
 from tests.depth import deep
 
 NAMES = ("mechanisms", "audits", "bandits", "papers", "service")

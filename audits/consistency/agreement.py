@@ -120,8 +120,8 @@ def check_shape(document: Any) -> None:
 
 
 SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
-#: Subjects whose certificates need not state `own_epsilon`: they were made before a subject declared it.  Some
-#: of them have left the catalogue.
+#: Subjects whose certificates need not state `own_epsilon`, as they were made before a subject declared it;
+#: some have left the catalogue
 EARLIER = {
     *("arm-phases", "cell-points", "doubling-gp-ucb", "function-release", "jdp-gp-ucb", "ldp-ata-gp-ucb"),
     *("ldp-ctl-gp-ucb", "ldp-gp-ucb", "ldp-moma-gp-ucb", "ldp-tgp-ucb", "local-gp-ucb", "local-mean"),
