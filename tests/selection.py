@@ -93,17 +93,17 @@ def depth_of_item(request: pytest.FixtureRequest, part_of_cases: int) -> depth.D
 @pytest.hookimpl(tryfirst=True)  # before `-m` selects
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Keep the items of this run; a known fault may fail."""
-    kept, cases = [], Counter[str]()
+    kept, rest, cases = [], [], Counter[str]()
     before, faults = passed_before(config), known_faults()
     for item in items:
         test = item.nodeid.partition("[")[0]
-        if wanted(config, item, cases[test]) and item.nodeid not in before:
-            kept.append(item)
+        has_it = wanted(config, item, cases[test]) and item.nodeid not in before
+        (kept if has_it else rest).append(item)
         cases[test] += 1
         if config.option.deep and test in faults:
             item.add_marker(pytest.mark.xfail(reason=faults[test], strict=False))
-    if len(kept) < len(items):
-        config.hook.pytest_deselected(items=[item for item in items if item not in {*kept}])
+    if rest:
+        config.hook.pytest_deselected(items=rest)
         items[:] = kept
 
 
