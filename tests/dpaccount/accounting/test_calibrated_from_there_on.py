@@ -45,9 +45,9 @@ def test_more_noise_never_breaks_what_was_found():
 
 @deep
 @pytest.mark.parametrize("seed", range(6))
-def test_discrete_noise_from_there_on(seed, depth):
+def test_discrete_noise_from_there_on(seed):
     """At random targets; and a little less noise than was found does not do, or its neighbours above do not."""
-    rng = random.Random(depth.seed(seed))
+    rng = random.Random(seed)
     moved, count = rng.choice([1, 2, 3]), rng.choice([1, 1, 2])
     epsilon = Fraction(round(moved * count * rng.choice([0.3, 0.7, 1.2, 2, 5, 9]) * rng.uniform(0.8, 1.2), 3))
     delta = Fraction(10) ** -rng.choice([1, 2, 5, 8])
