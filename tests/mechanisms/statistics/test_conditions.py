@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audits.consistency.formulas import every_column, where_reads
-from dpaccount.checker.documents import Rejected
+from dpaccount.checker.documents import Rejected, Work
 from dpaccount.errors import InputError
 from mechanisms.statistics.expressions import condition
 from mechanisms.table.columns import Column
@@ -37,6 +37,7 @@ def decimals(codes, place):
 @given(FORMULAS, st.sampled_from(list(COMPARED)), FORMULAS, st.integers(0, 2**32))
 def test_a_comparison_of_formulas_is_decided_by_exact_numbers(left, sign, right, seed):
     """By Python's own evaluation; the checker reads the same columns, or refuses what we do."""
+    Work.begin()
     formula, declared = f"{left} {sign} {right}", every_column(DECLARED)
     try:
         names, holds = condition(formula, COLUMNS)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audits.consistency.formulas import every_column
-from dpaccount.checker.documents import Rejected
+from dpaccount.checker.documents import Rejected, Work
 from dpaccount.errors import InputError
 from mechanisms.noisy_statistics import NoisyStatistics
 from mechanisms.statistics.expressions import code_of, derived, sources_of
@@ -90,6 +90,7 @@ def exact(formula, row):
 @given(FORMULAS, st.integers(0, 2**32))
 def test_a_formula_is_exact_and_within_its_bounds_and_of_one_row(formula, seed):
     """By Python's own evaluation; the checker finds the same declaration, or refuses what we do."""
+    Work.begin()
     declared = {**DECLARED, "derived": {"d": formula}}
     try:
         column = derived("d", formula, COLUMNS)

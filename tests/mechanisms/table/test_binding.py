@@ -64,7 +64,10 @@ def test_a_radius_covers_every_row_and_little_more(ends):
     columns = tuple(Column(f"c{i}", "number", min(pair), max(pair)) for i, pair in enumerate(ends))
     place = Place({"columns": [column.name for column in columns]}, "claim.toml")
     radius = bind(GaussianSum, place, Table(columns, 5), 5, "add-remove")[0]["radius"]
-    longest = sum(max(abs(a), abs(b)) ** 2 for a, b in ends)
+    assert radius**2 >= sum(max(abs(a), abs(b)) ** 2 for a, b in ends)
+    longest = sum(
+        max(abs(F(end)) for end in column.bounds) ** 2 for column in columns
+    )  # of doubles, as codes are
     assert radius**2 >= longest
     assert radius == 0 or (radius - F(1, 10**6)) ** 2 < longest
 
