@@ -44,8 +44,8 @@ def without_privacy(world: "RewardsWorld", seed: int) -> Floats:
     """Return the regret of every round of GP-UCB on the rewards themselves."""
     people = world.people(world.rounds, seed)
     known = {**world.given(GpUcb), **world.known(people), "privacy": "none"}
-    given: dict[str, Any] = {each.name: known[each.name] for each in fields(GpUcb) if each.name in known}
-    return course(GpUcb(**given), people, seed)
+    values: Mapping[str, Any] = {each.name: known[each.name] for each in fields(GpUcb) if each.name in known}
+    return course(GpUcb(**values), people, seed)
 
 
 @dataclass(frozen=True)
