@@ -5,7 +5,7 @@ uniform on [−1, 1], anew for every trial, noise uniform on [−1, 1] or, with 
 degrees of freedom; or means of test rows, and these rows as rewards.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import lru_cache
