@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
@@ -42,9 +43,13 @@ def test_a_kind_of_result_that_is_rare_on_few_pairs_is_not_lost_beside_numbers_t
     assert found.verdict(Fraction(1)) == "REFUTED"
 
 
+@cache
+def pairs():
+    return candidates(DATA, 1)
+
+
 def tried(odd, promise):
-    pair = candidates(DATA, 1)[0]
-    return Trial(pair, promise=promise, odd=odd)
+    return Trial(pairs()[0], promise=promise, odd=odd)
 
 
 @deep
@@ -55,7 +60,7 @@ def test_pairs_that_differ_in_more_than_numbers_are_kept_through_all_rounds(draw
     rare = random.sample(range(len(drawn)), SCREENING[0][0] // KEPT)
     compared = [
         ComparedPair(pair, [], 1, 0.0) if k in rare else ComparedPair(pair, [], 0, moved)
-        for k, (pair, (moved, _)) in enumerate(zip(candidates(DATA, 1), drawn, strict=False))
+        for k, (pair, (moved, _)) in enumerate(zip(pairs(), drawn, strict=False))
     ]
     assert {compared[k] for k in rare} <= set(_shortlist(compared, SCREENING[0][0]))
     trials = [tried(0, promise) for promise, _ in drawn] + [tried(1 + k, -1.0) for k in range(9)]

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binom
 
 from audits.attack.black_box import CONFIRMING, attack
 from audits.attack.confirmation import FALSE_ALARM, judged
@@ -15,7 +14,7 @@ from audits.datasets.bases import Pair
 from audits.one_run.audit import audit_canaries
 from audits.subjects.code import Code
 from audits.tradeoff import PointClaim
-from tests.depth import deep
+from tests.depth import deep, parts
 
 P = 1 - np.exp(-1.0)
 PAIR = Pair(np.zeros(20, dtype=int), np.array([1] + [0] * 19), "given")
@@ -87,29 +86,29 @@ def test_fresh_runs_decide_where_the_first_are_in_doubt(in_process, monkeypatch)
 
 
 @deep
-@pytest.mark.statistical(7e-3)  # of 1000 more than 4 at 1/1000: .004; more than 70 at .05: .003
-def test_a_true_claim_is_refuted_once_in_a_thousand_audits(in_process):
-    found = [audit(in_process, "noisy_count", seed) for seed in range(1000)]
+@parts(4)
+@pytest.mark.statistical(0.12)  # of 250 more than 1 at 1/1000: .03; more than 17 at .05: .09
+def test_a_true_claim_is_refuted_once_in_a_thousand_audits(in_process, depth):
+    found = [audit(in_process, "noisy_count", seed) for seed in depth.some(range(1000), 250)]
     refuted = sum(each.verdict(Fraction(1)) == "REFUTED" for each in found)
     doubted = sum("do not confirm" in "".join(each.findings) for each in found)
-    assert refuted <= 4
-    assert refuted + doubted <= 70
+    assert refuted <= 1
+    assert refuted + doubted <= 17
 
 
 @deep
-@pytest.mark.statistical(3e-3)  # where each is confirmed at .01
+@parts(2)
+@pytest.mark.statistical(0.02)  # of 150 more than 4, where each is confirmed at .01
 @pytest.mark.parametrize("terms", [{}, {"for_certificate": True}, {"early": True}])
-def test_forced_confirmations_of_a_true_claim_fail(in_process, monkeypatch, terms):
+def test_forced_confirmations_of_a_true_claim_fail(in_process, monkeypatch, terms, depth):
     """Every first rejection is forced, and no strong one counts: fresh runs confirm at most 1 in 100."""
 
     def forced(at, beyond, risk, fresh=None, **_):
         return at(risk) if fresh is None else fresh(risk / 5)
 
     monkeypatch.setattr("audits.attack.black_box.judged", forced)
-    confirmed = [audit(in_process, "noisy_count", s, **terms).verdict(Fraction(1)) for s in range(300)].count(
-        "REFUTED"
-    )
-    assert confirmed <= binom.ppf(0.997, 300, 0.01)
+    found = [audit(in_process, "noisy_count", seed, **terms) for seed in depth.some(range(300), 150)]
+    assert sum(each.verdict(Fraction(1)) == "REFUTED" for each in found) <= 4
 
 
 @pytest.mark.statistical(1e-3)  # of 400 more than 3 at 1/1000

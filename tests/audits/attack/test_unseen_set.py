@@ -1,4 +1,4 @@
-"""Mechanisms that the search was not made for: nine of ten broken ones are found, sound ones left alone."""
+"""Mechanisms that the search was not made for: broken ones are found, sound ones left alone."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ import pytest
 from benchmarks import libraries
 from benchmarks.unseen import found, mechanisms
 from benchmarks.wrapped import unseen_set
-from tests.depth import deep
+from tests.depth import deep, parts
 from tests.looped import looped
 
 SET = mechanisms()
@@ -33,12 +33,11 @@ def test_the_set_is_large_and_each_of_it_runs():
 
 
 @deep
-@pytest.mark.statistical(4e-4)  # more than 5 of 22 accused at level .05
-def test_nine_of_ten_are_found_and_hardly_a_sound_one_accused():
-    refuted = {each.name: found(each, 50_000)[0] > 1 for each in SET}
-    broken = [refuted[each.name] for each in SET if each.broken]
-    assert sum(broken) >= 0.9 * len(broken)
-    assert sum(refuted[each.name] for each in SET if not each.broken) <= 5
+@parts(16)  # a fifth of the set; `python -m benchmarks.unseen` attacks all, half a minute each
+@pytest.mark.statistical(0.06)  # a sound one is accused: .05; a broken one is missed
+def test_broken_ones_are_found_and_sound_ones_are_not_accused(depth):
+    for each in depth.drawn(sorted(SET, key=lambda each: each.name), 1):
+        assert (found(each, 50_000)[0] > 1) == each.broken, each.name
 
 
 def test_every_known_fault_has_a_sound_neighbour_and_a_function():

@@ -26,7 +26,7 @@ from dpaccount.schemas.certificate import DescribedSubject
 from mechanisms.count import Count
 from mechanisms.subject import View
 from mechanisms.table.user_level import named
-from tests.depth import deep, examples
+from tests.depth import deep, examples, parts
 
 CLASSES = [each for each in catalogue.entries() if noise_of(each.made_by)]
 #: mechanisms with Gaussian noise, which is never pure
@@ -95,10 +95,13 @@ DELTAS = st.sampled_from([Fraction(1, 10**6), Fraction(1, 1000)])
 
 
 @deep
-@examples(72, 72)
+@parts(12)
+@examples(6, 6)
 @given(st.sampled_from([each.name for each in CLASSES]), EPSILONS, DELTAS, st.booleans())
 def test_the_proved_epsilon_is_at_most_the_asked_one_and_no_less_noise_meets_it(use, epsilon, delta, own):
     asked = {"epsilon": epsilon} if own else {}
+    if use == "stable-histogram":  # a low threshold needs little noise, with which a small ε is not met
+        asked["threshold"] = 1000
     subject = subject_of(claim(use, epsilon * 2 if own else epsilon, delta, **asked))
     assert Fraction(99, 100) * epsilon < proved(subject, delta) <= epsilon
     assert proved(less(subject), delta) > epsilon * Fraction(999, 1000)

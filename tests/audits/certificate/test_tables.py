@@ -254,7 +254,7 @@ def test_a_release_is_kept_printed_again_and_checked(tmp_path, dpaccount):
 
 
 @deep
-@examples(25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(25, 80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     cells=st.lists(
         st.text(st.characters(blacklist_characters="\n", blacklist_categories=["Cs"]), max_size=30),

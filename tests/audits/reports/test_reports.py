@@ -43,7 +43,7 @@ from dpaccount.schemas.certificate import Certificate
 from dpaccount.schemas.fields import Absent
 from mechanisms.statistics.statistic import Statistic
 from mechanisms.table.columns import Column
-from tests.depth import deep
+from tests.depth import deep, examples
 from tests.looped import looped
 
 RECEIVED = Path(__file__).with_name("received.json")
@@ -265,6 +265,7 @@ def test_markup_in_a_claim_is_inert(certificate):
 
 
 @deep
+@examples(100, 250)
 @given(
     st.fractions(min_value=0, max_value=50, max_denominator=1000),
     st.fractions(min_value=0, max_value=Fraction(99, 100), max_denominator=10**6),
