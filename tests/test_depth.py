@@ -85,7 +85,7 @@ def test_each_item_is_in_one_slice_and_slices_are_alike():
 
 @pytest.mark.parametrize("text", ["0/25", "26/25", "7", "a/b", "-1/3", ""])
 def test_a_slice_that_is_none_is_refused(text):
-    with pytest.raises(ValueError, match="such as 7/25"):
+    with pytest.raises(ValueError, match="such as 7/50"):
         selection.slice_of(text)
 
 
@@ -246,7 +246,7 @@ def test_tests_that_ask_what_is_installed_are_those_that_run_a_command_or_read_t
 
 def test_a_tree_draws_other_slices_than_the_next_one():
     draws = {tuple(runs.drawn(f"{tree:040x}")) for tree in range(300)}
-    assert len(draws) > 150
+    assert len(draws) > 200
     assert {number for draw in draws for number in draw} == set(range(1, runs.SLICES + 1))
     assert all(len({*draw}) == runs.DRAWN for draw in draws)
 
@@ -264,13 +264,13 @@ def test_only_slices_that_passed_on_a_state_of_the_change_count(tmp_path, monkey
     log = tmp_path / "log"
     end = "10 items, 0 skipped, 5 s of processors, seed 1"
     log.write_text(
-        f"passed slice 1/25 on {'a' * 12} of abc1234: {end}\n"
-        f"FAILED slice 2/25 on {'a' * 12} of abc1234: {end}\n"
-        f"passed slice 3/25 on {'b' * 12} of def5678: {end}\n"
+        f"passed slice 1/50 on {'a' * 12} of abc1234: {end}\n"
+        f"FAILED slice 2/50 on {'a' * 12} of abc1234: {end}\n"
+        f"passed slice 3/50 on {'b' * 12} of def5678: {end}\n"
         f"passed slice 4/20 on {'a' * 12} of abc1234: {end}\n"
         f"passed near on {'a' * 12} of abc1234: {end}\n"
-        "2 of 25 slices have passed; not yet: [2]\n"
-        f"passed slice 5/25 on {'c' * 12}+12345678 of def5678: {end}\n"
+        "2 of 50 slices have passed; not yet: [2]\n"
+        f"passed slice 5/50 on {'c' * 12}+12345678 of def5678: {end}\n"
     )
     monkeypatch.setattr(runs, "LOG", log)
     monkeypatch.setattr(runs, "state", lambda: "a" * 12)
