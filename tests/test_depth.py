@@ -177,6 +177,8 @@ def test_an_item_above_its_limit_turns_a_run_red_and_one_without_time_is_no_pass
     code, said = project("--deep", "-p", "limits")
     assert code == 1
     assert "test_a took" in said
+    code, said = project("--deep", "-p", "limits", "--no-limits")
+    assert (code, "test_a took" in said) == (0, True)
     log = tmp_path / "log.jsonl"
     assert project("--deep", "--seconds", "1e-9", "--log", str(log))[0] == 0
     assert outcomes(log) == {"test_a": "skipped"}
