@@ -21,6 +21,7 @@ QUICK = ROOT / "build" / "quick_run.json"
 LOOP = 0.058  #: seconds of `loop` on the machine of the limits, which collects these tests in 4 s
 MOST_ITEM, MOST_SLICE = 60, 1200  #: seconds of a deep item; of a slice, in two workers of ten minutes each
 TIME = "seconds of processors"
+TOO_LONG = "too long"  #: the outcome of an item, or of a slice, that is above its limit
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -133,8 +134,11 @@ class Run(Worker):
 
     def _close(self, item: str, seconds: float) -> None:
         self.items[item] = seconds
+        self._write(item, self.outcomes[item], seconds)
+
+    def _write(self, item: str, outcome: str, seconds: float) -> None:
         if self.config.option.log:
-            row = {"item": item, "outcome": self.outcomes[item], "seconds": round(seconds, 2)}
+            row = {"item": item, "outcome": outcome, "seconds": round(seconds, 2)}
             with Path(self.config.option.log).open("a") as log:
                 log.write(json.dumps(row) + "\n")
 
@@ -150,13 +154,15 @@ class Run(Worker):
                 {"the slice": MOST_SLICE} if option.slice else {}
             )
             taken = self.items | {"the slice": sum(self.items.values())}
+            above = {name: most for name, most in limits.items() if taken[name] > most * self.slower}
             self.above = [
                 f"{name} took {taken[name]:.0f} s of processors; the limit here is {most * self.slower:.0f} s"
-                for name, most in limits.items()
-                if taken[name] > most * self.slower
+                for name, most in above.items()
             ]
-            if self.above and not option.no_limits:
+            if above and not option.no_limits:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
+                for name in above:
+                    self._write(name, TOO_LONG, taken[name])
         elif self._is_whole() and not session.testsfailed:
             QUICK.parent.mkdir(exist_ok=True)
             QUICK.write_text(json.dumps(self.whole(measures)) + "\n")

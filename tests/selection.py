@@ -9,7 +9,6 @@ pytest --log FILE          without what passed before, as --log wrote it (tests/
 import gc
 import tomllib
 from collections import Counter
-from datetime import date
 from pathlib import Path
 
 import pytest
@@ -123,6 +122,6 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
         depth.seed_properties(depth.depth_of(item, depth.RUN, part))
 
 
-def known_faults(today: date | None = None) -> dict[str, str]:
+def known_faults() -> dict[str, str]:
     """Return the tests of known faults, each with its reason (tests/known_faults.toml)."""
     return {row["test"]: row["why"] for row in tomllib.loads(FAULTS.read_text()).get("fault", [])}

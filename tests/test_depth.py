@@ -177,6 +177,9 @@ def test_an_item_above_its_limit_turns_a_run_red_and_one_without_time_is_no_pass
     code, said = project("--deep", "-p", "limits")
     assert code == 1
     assert "test_a took" in said
+    log = tmp_path / "long.jsonl"
+    project("--deep", "-p", "limits", "--log", str(log))
+    assert [row["outcome"] for row in seconds.read(log)] == ["passed", seconds.TOO_LONG]
     code, said = project("--deep", "-p", "limits", "--no-limits")
     assert (code, "test_a took" in said) == (0, True)
     log = tmp_path / "log.jsonl"
@@ -279,6 +282,28 @@ def test_only_slices_that_passed_on_a_state_of_the_change_count(tmp_path, monkey
     monkeypatch.setattr(reach, "git", lambda *words: "def5678" + "0" * 33)
     assert runs.passed_since("") == {1}
     assert runs.passed_since("REF") == {1, 3}
+
+
+@pytest.mark.parametrize("outcome", ["failed", seconds.TOO_LONG])
+def test_what_was_red_once_stays_red_when_a_run_on_the_same_files_goes_on(tmp_path, monkeypatch, outcome):
+    log = tmp_path / "log.jsonl"
+    monkeypatch.setattr(runs, "BUILD", tmp_path)
+    monkeypatch.setattr(runs, "LOG", tmp_path / "log")
+    monkeypatch.setattr(runs, "state", lambda: "a" * 12)
+    monkeypatch.setattr(runs, "on_the_base", lambda failed, seed: None)
+    monkeypatch.setattr(reach, "git", lambda *words: "abc1234")
+
+    def made(*outcomes):
+        rows = [{"item": "a", "outcome": each, "seconds": 1} for each in outcomes]
+        log.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        return lambda *words: 0
+
+    monkeypatch.setattr(runs, "pytest", made("passed"))
+    assert runs.run("slice 1/50", log, "1")
+    assert runs.passed_since("") == {1}
+    monkeypatch.setattr(runs, "pytest", made(outcome, "passed"))
+    assert not runs.run("slice 2/50", log, "1")
+    assert runs.passed_since("") == {1}
 
 
 def test_the_rows_of_a_log_are_whole(tmp_path):
