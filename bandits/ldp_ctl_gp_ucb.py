@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from bandits.learning.arrivals import name_of
 from bandits.local_privacy.channels import laplace_answer, laplace_proof
-from bandits.local_privacy.gp_ucb import GpUcb
+from bandits.local_privacy.gp_ucb import LdpGpUcb
 from bandits.statistics.arrays import Floats
 from dpaccount.errors import out_of_range
 from dpaccount.noise.receipt import Noise
@@ -24,7 +24,7 @@ WIDEST = 2.0**30  #: of B + R: what 64 bits hold with noise; it provides no priv
 
 
 @dataclass(frozen=True)
-class LdpCtlGpUcb(GpUcb):
+class LdpCtlGpUcb(LdpGpUcb):
     """GP-UCB whose people add Laplace noise of scale 2(B + R)/`epsilon` to a reward that is not clipped.
 
     `rewards_within` is how far from 0 a reward can be: the claim's word, without a default.  With more than

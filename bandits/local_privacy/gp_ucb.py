@@ -45,7 +45,7 @@ def prior_of(kernel: Floats, bound: float) -> Floats:
 
 
 @dataclass(frozen=True)
-class GpUcb(LocalRewards):
+class LdpGpUcb(LocalRewards):
     """Base of GP-UCB on answers; `width` times the posterior's deviation is the bonus.
 
     With `privacy` ``none`` it is GP-UCB itself.

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bandits.ldp_moma_gp_ucb import LdpMomaGpUcb, replays
-from bandits.local_privacy.gp_ucb import GpUcb
+from bandits.local_privacy.gp_ucb import LdpGpUcb
 from bandits.local_privacy.subject import LocalRewards, prior_kernel
 from bandits.simulation.delays import FILES, delays
 from bandits.simulation.potential_rewards import PotentialRewards
@@ -43,9 +43,11 @@ def rational(number: float) -> Fraction:
 def without_privacy(world: "RewardsWorld", seed: int) -> Floats:
     """Return the regret of every round of GP-UCB on the rewards themselves."""
     people = world.people(world.rounds, seed)
-    known = {**world.given(GpUcb), **world.known(people), "privacy": "none"}
-    values: Mapping[str, Any] = {each.name: known[each.name] for each in fields(GpUcb) if each.name in known}
-    return course(GpUcb(**values), people, seed)
+    known = {**world.given(LdpGpUcb), **world.known(people), "privacy": "none"}
+    values: Mapping[str, Any] = {
+        each.name: known[each.name] for each in fields(LdpGpUcb) if each.name in known
+    }
+    return course(LdpGpUcb(**values), people, seed)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import pytest
 
 from bandits.learning.session import Session
 from bandits.local_privacy.channels import CHANNELS
-from bandits.local_privacy.gp_ucb import GpUcb
+from bandits.local_privacy.gp_ucb import LdpGpUcb
 from bandits.local_privacy.learner import Question
 from bandits.local_privacy.subject import RewardCourse, relative
 from bandits.selection import forecasts
@@ -23,7 +23,7 @@ B = {"bound": Fraction(2), "noise_bound": Fraction(1)}
 
 
 def small(**more):
-    return GpUcb(**{"rounds": 8, "points": 5, **B, **more})
+    return LdpGpUcb(**{"rounds": 8, "points": 5, **B, **more})
 
 
 def people(rounds=8, points=5, seed=0):
@@ -59,7 +59,7 @@ def test_without_privacy_rewards_are_told_and_nothing_is_proved():
 
 
 def test_gp_ucb_without_privacy_finds_the_best_point():
-    subject = GpUcb(rounds=300, points=20, privacy="none", **B)
+    subject = LdpGpUcb(rounds=300, points=20, privacy="none", **B)
     data = people(300, 20)
     late = subject.play(data, NoNoise(), 0).public["points"][200:]
     assert np.abs(late - np.argmax(data[0])).mean() < 2
@@ -86,7 +86,7 @@ def test_parameters_that_make_no_sense_are_refused(wrong, said):
 
 def test_the_bounds_have_no_default():
     with pytest.raises(TypeError, match="bound"):
-        GpUcb()
+        LdpGpUcb()
 
 
 @looped("shown", [(0.0, 0.0), (0.0, np.inf), (0.0, np.nan), (np.nan, 1.0), (np.inf, 1.0)])
@@ -162,7 +162,7 @@ def test_a_session_takes_messages_and_no_reward(channel, tmp_path):
 def test_rounding_coins_are_no_noise_of_the_same_seed(others, monkeypatch):
     """Rehearsals and reproductions seed noise by the same number, alone or with a 1."""
     coins = []
-    monkeypatch.setattr(GpUcb, "message", lambda *given: coins.append(given[-1]) or 0.0)
+    monkeypatch.setattr(LdpGpUcb, "message", lambda *given: coins.append(given[-1]) or 0.0)
     small().play(people(), NoNoise(), 3)
     assert not set(coins) & set(np.random.default_rng(others).random(100))
 
@@ -234,8 +234,8 @@ def test_the_selector_refuses_what_makes_no_sense(wrong):
 def test_a_state_file_of_another_channel_is_refused(tmp_path):
     one = Fraction(1)
     made = {"rounds": 6, "points": 4, "bound": one, "noise_bound": one}
-    with Session.rehearse(GpUcb(**made), tmp_path / "state", seed=0) as session:
+    with Session.rehearse(LdpGpUcb(**made), tmp_path / "state", seed=0) as session:
         session.ask()
     for other in ({"channel": "laplace"}, {"noise_bound": one / 2}, {"epsilon": one / 2}):
         with pytest.raises(InputError, match="another"):
-            Session.rehearse(GpUcb(**{**made, **other}), tmp_path / "state", seed=0)
+            Session.rehearse(LdpGpUcb(**{**made, **other}), tmp_path / "state", seed=0)
