@@ -69,7 +69,7 @@ test: export TMPDIR := $(or $(TMPDIR),$(wildcard /dev/shm))
 test: $(TOOLS)
 	$(BIN)/python -m $(if $(CHANGED),tests.reach --run,pytest -n 2)
 
-# The deep tests: SLICE=7/50 one slice, SINCE=COMMIT without those that passed on a later commit, SEED=… repeats.
+# The deep tests: SLICE=7/20 one slice, SINCE=COMMIT without those that passed on a later commit, SEED=… repeats.
 deep: $(TOOLS)
 	$(BIN)/python -m tests.deep $(if $(SLICE),--slice $(SLICE)) $(if $(SINCE),--since $(SINCE)) $(if $(SEED),--seed $(SEED))
 

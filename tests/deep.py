@@ -1,8 +1,8 @@
-"""Run deep tests by slices: `make deep`, `make deep SLICE=7/50`, and what .ci/run has of them.
+"""Run deep tests by slices: `make deep`, `make deep SLICE=7/20`, and what .ci/run has of them.
 
     python -m tests.deep                     every slice that has not passed on this state of the tree
     python -m tests.deep --since REF         or on any commit after REF: an issue is resolved when all have passed
-    python -m tests.deep --slice 7/50        one slice
+    python -m tests.deep --slice 7/20        one slice
     python -m tests.deep --ci                first what the change reaches, then the slices that the tree draws
 
 build/deep has a log of each slice on each state, so that a run that was stopped goes on where it ended, and
@@ -24,7 +24,7 @@ from tests import depth, reach, seconds
 ROOT = Path(__file__).parent.parent
 BUILD = ROOT / "build" / "deep"
 LOG = BUILD / "log"
-SLICES = 50  #: each takes at most ten minutes of two cores; tests/seconds.py turns red above that
+SLICES = 20  #: each takes at most ten minutes of two cores; tests/seconds.py turns red above that
 DRAWN = 2  #: slices of a run of .ci/run
 NEAR = 300  #: seconds of .ci/run for what the change reaches
 NOTHING = 5  #: the exit code of pytest where a slice has no item

@@ -2,7 +2,7 @@
 
 pytest                     the quick items
 pytest --deep              the deep ones: all cases, fresh examples; --seed N draws other ones
-pytest --slice 7/50        the deep ones of one slice, which is a hash of an item's name
+pytest --slice 7/20        the deep ones of one slice, which is a hash of an item's name
 pytest --log FILE          without what passed before, as --log wrote it (tests/seconds.py)
 """
 
@@ -32,7 +32,7 @@ def slice_of(text: str) -> tuple[int, int]:
     """Read K/S."""
     number, _, of = text.partition("/")
     if not (number.isdigit() and of.isdigit() and 1 <= int(number) <= int(of)):
-        raise ValueError(f"{text} should be a slice and how many there are, such as 7/50")
+        raise ValueError(f"{text} should be a slice and how many there are, such as 7/20")
     return int(number), int(of)
 
 

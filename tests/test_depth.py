@@ -85,7 +85,7 @@ def test_each_item_is_in_one_slice_and_slices_are_alike():
 
 @pytest.mark.parametrize("text", ["0/25", "26/25", "7", "a/b", "-1/3", ""])
 def test_a_slice_that_is_none_is_refused(text):
-    with pytest.raises(ValueError, match="such as 7/50"):
+    with pytest.raises(ValueError, match="such as 7/20"):
         selection.slice_of(text)
 
 
@@ -269,13 +269,13 @@ def test_only_slices_that_passed_on_a_state_of_the_change_count(tmp_path, monkey
     log = tmp_path / "log"
     end = "10 items, 0 skipped, 5 s of processors, seed 1"
     log.write_text(
-        f"passed slice 1/50 on {'a' * 12} of abc1234: {end}\n"
-        f"FAILED slice 2/50 on {'a' * 12} of abc1234: {end}\n"
-        f"passed slice 3/50 on {'b' * 12} of def5678: {end}\n"
-        f"passed slice 4/20 on {'a' * 12} of abc1234: {end}\n"
+        f"passed slice 1/20 on {'a' * 12} of abc1234: {end}\n"
+        f"FAILED slice 2/20 on {'a' * 12} of abc1234: {end}\n"
+        f"passed slice 3/20 on {'b' * 12} of def5678: {end}\n"
+        f"passed slice 4/50 on {'a' * 12} of abc1234: {end}\n"
         f"passed near on {'a' * 12} of abc1234: {end}\n"
-        "2 of 50 slices have passed; not yet: [2]\n"
-        f"passed slice 5/50 on {'c' * 12}+12345678 of def5678: {end}\n"
+        "2 of 20 slices have passed; not yet: [2]\n"
+        f"passed slice 5/20 on {'c' * 12}+12345678 of def5678: {end}\n"
     )
     monkeypatch.setattr(runs, "LOG", log)
     monkeypatch.setattr(runs, "state", lambda: "a" * 12)
@@ -299,10 +299,10 @@ def test_what_was_red_once_stays_red_when_a_run_on_the_same_files_goes_on(tmp_pa
         return lambda *words: 0
 
     monkeypatch.setattr(runs, "pytest", made("passed"))
-    assert runs.run("slice 1/50", log, "1")
+    assert runs.run("slice 1/20", log, "1")
     assert runs.passed_since("") == {1}
     monkeypatch.setattr(runs, "pytest", made(outcome, "passed"))
-    assert not runs.run("slice 2/50", log, "1")
+    assert not runs.run("slice 2/20", log, "1")
     assert runs.passed_since("") == {1}
 
 
