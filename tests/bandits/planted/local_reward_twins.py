@@ -9,7 +9,6 @@ import numpy as np
 from bandits.ldp_ctl_gp_ucb import LdpCtlGpUcb
 from bandits.local_posterior import LocalPosterior
 from bandits.local_privacy.channels import KEY, LAPLACE_GRID_BITS, laplace_answer
-from bandits.local_privacy.gp_ucb import LdpGpUcb
 from bandits.local_privacy.learner import Question
 from dpaccount.proof import (
     REPLACE_ONE,
@@ -26,7 +25,7 @@ from mechanisms.subject import View, wide
 
 
 @dataclass(frozen=True)
-class HalfScale(LdpGpUcb):
+class HalfScale(LocalPosterior):
     """Laplace noise of scale 1/ε for numbers in [−1, 1]: as if two of them were at most 1 apart."""
 
     loses: ClassVar[set[str]] = {"assume_clipped"}
@@ -43,7 +42,7 @@ class HalfScale(LdpGpUcb):
 
 
 @dataclass(frozen=True)
-class ClipAfterNoise(LdpGpUcb):
+class ClipAfterNoise(LocalPosterior):
     """Noise first, then the clip."""
 
     loses: ClassVar[set[str]] = {"assume_clipped"}
