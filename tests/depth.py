@@ -2,6 +2,7 @@
 
     @deep                              a test, or a row of a table, that only deep runs try
     @deep(quick_every=3)               of its rows every third one is in the quick run too
+    @deep(one_in=3)                    of its rows a deep run has a third, drawn by its seed
     depth.some(cases, few)             a fixture: a few of the cases, evenly; in deep runs all
     depth.drawn(cases, few)            as many in deep runs, but other ones each time
     depth.seed(7)                      seed 7; in deep runs a fresh one
@@ -113,10 +114,12 @@ def depth_of(item: pytest.Item, run: Depth, part: int) -> Depth:
     return replace(run, part=part, of=mark.args[0] if mark else 1, draw=draw)
 
 
-def is_deep(item: pytest.Item) -> bool:
+def is_deep(item: pytest.Item, run: Depth) -> bool:
     """Return whether a deep run has this item."""
+    mark = item.get_closest_marker("deep")
     uses = "depth" in getattr(item, "fixturenames", ())
-    return uses or is_property(item) or item.get_closest_marker("deep") is not None
+    few = mark.kwargs.get("one_in", 1) if mark is not None else 1
+    return (uses or is_property(item) or mark is not None) and number(f"{run.draw} {item.nodeid}") % few == 0
 
 
 def is_property(item: pytest.Item) -> bool:

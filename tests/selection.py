@@ -111,7 +111,9 @@ def wanted(config: pytest.Config, item: pytest.Item, case: int) -> bool:
     if not config.option.deep:
         return depth.is_quick(item, case)
     which = config.option.slice
-    return depth.is_deep(item) and (which is None or slice_number(item.nodeid, which[1]) == which[0])
+    return depth.is_deep(item, depth.RUN) and (
+        which is None or slice_number(item.nodeid, which[1]) == which[0]
+    )
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tomllib
 from collections import Counter
+from dataclasses import replace
 from datetime import date
 
 import pytest
@@ -74,6 +75,15 @@ def test_every_nth_row_is_quick():
     ]
     assert not depths.is_quick(Item(depths.deep), 0)
     assert depths.is_quick(Item(), 1)
+
+
+def test_a_deep_run_draws_some_rows_of_what_is_dear_and_each_row_some_time():
+    rows = [Item(depths.deep(one_in=3), nodeid=f"tests/test_a.py::test_b[{row}]") for row in range(300)]
+    drawn = [{row.nodeid for row in rows if depths.is_deep(row, replace(WHOLE, draw=seed))} for seed in "abc"]
+    assert all(60 < len(some) < 140 for some in drawn)
+    assert len(drawn[0] | drawn[1]) > len(drawn[0])
+    seeds = [replace(WHOLE, draw=str(seed)) for seed in range(60)]
+    assert all(any(depths.is_deep(row, seed) for seed in seeds) for row in rows)
 
 
 def test_each_item_is_in_one_slice_and_slices_are_alike():

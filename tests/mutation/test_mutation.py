@@ -303,7 +303,7 @@ def test_the_files_that_are_tried_and_their_tests_are_there():
         assert all(hasattr(importlib.import_module(module), name) for name in functions)
 
 
-MUTANTS = 25  #: of a module that a deep run tries, other ones each time
+MUTANTS = 10  #: of a module that a deep run tries, other ones each time
 
 
 @deep
