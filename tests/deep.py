@@ -5,40 +5,33 @@
     python -m tests.deep --slice 7/20        one slice
     python -m tests.deep --ci                first what the change reaches, then the slices that the tree draws
 
-build/deep has a log of each slice on each state, so that a run that was stopped goes on where it ended, and
-build/deep/log a line for each run of a slice. What fails is tried once more on the code of the base, to say
+build/deep has a log of each slice on each state, so that a run that was stopped goes on where it ended; build/deep/log
+a line for each run of a slice, of which the last one counts; and build/deep/failed.jsonl what failed, which is tried
+again with the same seed whenever its slice is run.  What fails is tried once more on the code of the base, to say
 whether it is an old fault; it is red all the same (tests/known_faults.toml).
 """
 
 import argparse
-import hashlib
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 from tests import depth, reach, seconds
 
 ROOT = Path(__file__).parent.parent
 BUILD = ROOT / "build" / "deep"
 LOG = BUILD / "log"
+FAILED = BUILD / "failed.jsonl"
 SLICES = 20  #: each takes at most ten minutes of two cores; tests/seconds.py turns red above that
 DRAWN = 2  #: slices of a run of .ci/run
 NEAR = 300  #: seconds of .ci/run for what the change reaches
-NOTHING = 5  #: the exit code of pytest where a slice has no item
-
-
-def state() -> str:
-    """Return a digest of the files of the project; of a tree without changes, git's own."""
-    changes = reach.git("status", "--porcelain")
-    tree = reach.git("rev-parse", "HEAD^{tree}")[:12]
-    if not changes:
-        return tree
-    files = reach.changed_since("HEAD")
-    content = [(ROOT / file).read_bytes() if (ROOT / file).is_file() else b"" for file in files]
-    return tree + "+" + hashlib.sha256(repr((files, content)).encode()).hexdigest()[:8]
+RED, MISUSED, NOTHING = 1, 4, 5  #: exit codes of pytest: items failed, there is no such item, or none is left
+THE_RUN = "the run"  #: stands for an item where pytest itself ended otherwise
 
 
 def drawn(tree: str) -> list[int]:
@@ -53,45 +46,74 @@ def pytest(*words: str, folder: Path = ROOT) -> int:
     In another folder than this one, the processes that tests start find the packages of that folder too.
     """
     command = [sys.executable, "-m", "pytest", "-n", "2", "-q", *words]
-    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTEST_ADDOPTS": ""}
     if folder != ROOT:
         environment["PYTHONPATH"] = str(folder)
     return subprocess.run(command, cwd=folder, env=environment, check=False).returncode
 
 
-def run(name: str, log: Path, seed: str, *words: str) -> bool:
+def where() -> str:
+    """Return which files are tested, and on which commit."""
+    return f"{reach.state()} of {reach.git('rev-parse', '--short', 'HEAD')}"
+
+
+def run(name: str, log: Path, seed: str, *words: str, may_be_empty: bool = False) -> bool:
     """Run deep items, write a line of it, and say whether all passed.
 
     What failed once stays red on the same files and seed, though it passes when the run goes on.
     """
     BUILD.mkdir(parents=True, exist_ok=True)
-    code = pytest("--deep", "--seed", seed, "--log", str(log), *words)
+    begun = where()
+    again = failed_again(name)
+    code = pytest("--deep", "--seed", seed, f"--log={log}", *words)
+    if code not in (0, RED, NOTHING):
+        with log.open("a") as file:
+            file.write("\n" + json.dumps({"item": THE_RUN, "outcome": "failed", "seconds": 0}))
     every_row = seconds.read(log)
     failed = list(dict.fromkeys(row["item"] for row in every_row if row["outcome"] == "failed"))
     too_long = any(row["outcome"] == seconds.TOO_LONG for row in every_row)
-    rows = {
-        row["item"]: row for row in every_row if row["outcome"] != seconds.TOO_LONG
-    }  # the last of an item
+    # the last row of an item
+    rows = {row["item"]: row for row in every_row if row["outcome"] != seconds.TOO_LONG}
     left = sum(row["outcome"] == "skipped" for row in rows.values())
-    good = code in (0, NOTHING) and not failed and not too_long
+    same = where() == begun
+    good = code in (0, NOTHING) and not (failed or again or too_long) and same and bool(rows or may_be_empty)
     taken = sum(row["seconds"] for row in rows.values())
     line = (
-        f"{'passed' if good else 'FAILED'} {name} on {state()} of {reach.git('rev-parse', '--short', 'HEAD')}: "
+        f"{'passed' if good else 'FAILED'} {name} on {begun}: "
         f"{len(rows)} items, {left} skipped, {taken:.0f} s of processors, seed {seed}"
     )
     with LOG.open("a") as file:
         file.write(line + "\n")
-    sys.stdout.write(line + "\n")
-    if failed:
-        on_the_base(failed, seed)
+    sys.stdout.write(line + "\n" + ("" if same else "files changed while it ran\n"))
+    items = [item for item in failed if item != THE_RUN]
+    with FAILED.open("a") as file:
+        file.writelines(json.dumps({"run": name, "item": item, "seed": seed}) + "\n" for item in items)
+    if items:
+        on_the_base(items, seed)
     return good
 
 
-def run_slice(number: int, seed: str, *words: str) -> bool:
+def failed_again(name: str) -> bool:
+    """Try what failed in earlier runs of this name, each with its seed, and forget what passes or is gone."""
+    rows = seconds.read(FAILED)
+    others = [row for row in rows if row["run"] != name]
+    left = [row for row in rows if row["run"] == name and _fails(row)]
+    unique: list[dict[str, Any]] = [
+        json.loads(line) for line in dict.fromkeys(map(json.dumps, [*others, *left]))
+    ]
+    FAILED.write_text("".join(json.dumps(row) + "\n" for row in unique))
+    return bool(left)
+
+
+def _fails(row: dict[str, Any]) -> bool:
+    return pytest("--deep", "--seed", row["seed"], row["item"]) not in (0, MISUSED, NOTHING)
+
+
+def run_slice(number: int, seed: str, *words: str, name: str = "slice") -> bool:
     """Run one slice, from where a run on the same files ended."""
-    name = f"{number}/{SLICES}"
-    log = BUILD / f"{state()}-{seed}-slice-{number}-of-{SLICES}.jsonl"
-    return run(f"slice {name}", log, seed, "--slice", name, *words)
+    which = f"{number}/{SLICES}"
+    log = BUILD / f"{reach.state()}-{seed}-{name}-{number}-of-{SLICES}.jsonl"
+    return run(f"{name} {which}", log, seed, "--slice", which, *words)
 
 
 def on_the_base(failed: list[str], seed: str) -> None:
@@ -105,25 +127,25 @@ def on_the_base(failed: list[str], seed: str) -> None:
     shutil.copytree(ROOT / "tests", folder / "tests")
     log = BUILD / "base.jsonl"
     log.unlink(missing_ok=True)
-    pytest("--deep", "--seed", seed, "--seconds", "300", "--log", str(log), *failed, folder=folder)
+    pytest("--deep", "--seed", seed, "--seconds", "300", f"--log={log}", *failed, folder=folder)
     old = {row["item"] for row in seconds.read(log) if row["outcome"] == "failed"}
     for item in failed:
         sys.stdout.write(f"{'fails on the base too' if item in old else 'new'}: {item}\n")
     reach.git("worktree", "remove", "--force", str(folder))
 
 
-def passed_since(ref: str) -> set[int]:
-    """Return the slices that have passed on this state, or on a commit after `ref`."""
-    commits = set(reach.git("rev-list", f"{ref}..HEAD").splitlines()) if ref else set()
-    passed = re.findall(
-        rf"(?m)^passed slice (\d+)/{SLICES} on (\S+) of (\w+):", LOG.read_text() if LOG.exists() else ""
-    )
-    now = state()
-    return {
-        int(number)
-        for number, where, commit in passed
-        if where == now or ("+" not in where and any(each.startswith(commit) for each in commits))
-    }
+LINE = re.compile(rf"(?m)^(passed|FAILED) slice (\d+)/{SLICES} on (\S+) of (\w+):")
+
+
+def passed_since(ref: str) -> dict[int, str]:
+    """Return the slices that passed when they were last run on this state, or on a commit after `ref`, with it."""
+    commits = reach.git("rev-list", f"{ref}..HEAD").splitlines() if ref else []
+    now, last = reach.state(), dict[int, tuple[str, str]]()
+    for word, number, files, short in LINE.findall(LOG.read_text() if LOG.exists() else ""):
+        commit = next((each for each in commits if each.startswith(short)), "")
+        if files == now or ("+" not in files and commit):
+            last[int(number)] = word, "" if files == now else commit
+    return {number: commit for number, (word, commit) in last.items() if word == "passed"}
 
 
 def run_all(ref: str, seed: str) -> bool:
@@ -133,11 +155,23 @@ def run_all(ref: str, seed: str) -> bool:
             run_slice(number, seed)
     done = passed_since(ref)
     missing = [number for number in range(1, SLICES + 1) if number not in done]
+    good = not missing and tests_changed_since({commit for commit in done.values() if commit}, seed)
     line = f"{len(done)} of {SLICES} slices have passed" + (f"; not yet: {missing}" if missing else "")
+    line += "" if good or missing else "; not the tests that changed since"
     with LOG.open("a") as file:
         file.write(line + "\n")
     sys.stdout.write(line + "\n")
-    return not missing
+    return good
+
+
+def tests_changed_since(commits: set[str], seed: str) -> bool:
+    """Run the deep items of test files that changed since the first of the commits, as no slice has them."""
+    order = reach.git("rev-list", "--topo-order", "HEAD").splitlines() if commits else []
+    first = max(commits, key=order.index, default="")
+    files = [file for file in reach.changed_since(first) if reach.is_test(file)] if first else []
+    there = [file for file in files if (ROOT / file).is_file()]
+    log = BUILD / f"{reach.state()}-{seed}-changed.jsonl"
+    return not there or run("changed tests", log, seed, *there, may_be_empty=True)
 
 
 def run_for_ci(seed: str) -> bool:
@@ -145,12 +179,15 @@ def run_for_ci(seed: str) -> bool:
 
     What is above its limit is said alone: on a machine that does other work, time is no fault of a change.
     """
-    tests = reach.reached(reach.changed_since(reach.base()))
-    log = BUILD / f"{state()}-{seed}-near.jsonl"
-    near = run("near", log, seed, "--no-limits", "--seconds", str(NEAR), *tests) if tests else True
+    changed = reach.changed_since(reach.base())
+    tests = reach.reached(changed)
+    sys.stdout.write(f"{len(tests)} files of tests are near the {len(changed)} files that changed\n")
+    log = BUILD / f"{reach.state()}-{seed}-near.jsonl"
+    words = ("--no-limits", "--seconds", str(NEAR), *tests)
+    near = not tests or run("near", log, seed, *words, may_be_empty=True)
     numbers = drawn(seed)
     sys.stdout.write(f"slices drawn by the tree {seed}: {numbers} of {SLICES}\n")
-    return all([near, *(run_slice(number, seed) for number in numbers)])
+    return all([near, *(run_slice(number, seed, "--no-limits", name="drawn slice") for number in numbers)])
 
 
 def main() -> int:
@@ -161,7 +198,7 @@ def main() -> int:
     parser.add_argument("--seed", default="", help="draws fresh examples; by default the tree does")
     parser.add_argument("--ci", action="store_true")
     asked = parser.parse_args()
-    seed = asked.seed or state()
+    seed = asked.seed or reach.state()
     if asked.ci:
         return not run_for_ci(seed)
     if asked.slice:

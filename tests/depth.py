@@ -2,7 +2,7 @@
 
     @deep                              a test, or a row of a table, that only deep runs try
     @deep(quick_every=3)               of its rows every third one is in the quick run too
-    @deep(one_in=3)                    of its rows a deep run has a third, drawn by its seed
+    @deep(one_in=6)                    of its rows a deep run has a sixth, drawn by its seed
     depth.some(cases, few)             a fixture: a few of the cases, evenly; in deep runs all
     depth.drawn(cases, few)            as many in deep runs, but other ones each time
     depth.seed(7)                      seed 7; in deep runs a fresh one
@@ -25,6 +25,7 @@ from hypothesis import HealthCheck, core, settings
 
 T = TypeVar("T")
 MORE = 10  #: times as many examples in a deep run
+MANY, DRAWN = 12, 3  #: of a test with more rows a deep run draws one in three
 FRESH = 1e-7  #: the largest stated chance of a false alarm with which a test gets fresh seeds
 
 deep = pytest.mark.deep
@@ -36,13 +37,14 @@ class Depth:
     """How far one item looks.
 
     A whole run looks at every case. `part` of `of` is the item's share of them; `draw` is what its fresh seeds
-    are made of, None where it keeps its own.
+    are made of, None where it keeps its own, and `choice` what cases are drawn by, whatever their seeds.
     """
 
     whole: bool = False
     part: int = 0
     of: int = 1
     draw: str | None = None
+    choice: str | None = None
 
     def some(self, cases: Sequence[T], few: int) -> Sequence[T]:
         """Return `few` of the cases, evenly spread; in a deep run all, or the item's share of them."""
@@ -55,7 +57,8 @@ class Depth:
     def drawn(self, cases: Sequence[T], few: int) -> list[T]:
         """Return `few` of the item's cases, in a deep run other ones each time."""
         own = self.some(cases, few)
-        return [own[place] for place in sorted(self.rng().permutation(len(own))[:few])]
+        rng = np.random.default_rng(0 if self.choice is None else number(f"{self.choice} cases"))
+        return [own[place] for place in sorted(rng.permutation(len(own))[:few])]
 
     def seed(self, usual: int = 0) -> int:
         """Return the usual seed; in a deep run a fresh one for each usual seed, if the test may have such."""
@@ -109,17 +112,23 @@ def depth_of(item: pytest.Item, run: Depth, part: int) -> Depth:
     if not run.whole:
         return run
     mark = item.get_closest_marker("parts")
-    fresh = stated_chance(item) <= FRESH
-    draw = f"{run.draw} {item.nodeid}" if fresh and run.draw is not None else None
-    return replace(run, part=part, of=mark.args[0] if mark else 1, draw=draw)
+    choice = None if run.draw is None else f"{run.draw} {item.nodeid}"
+    draw = choice if stated_chance(item) <= FRESH else None
+    return replace(run, part=part, of=mark.args[0] if mark else 1, draw=draw, choice=choice)
 
 
-def is_deep(item: pytest.Item, run: Depth) -> bool:
-    """Return whether a deep run has this item."""
-    mark = item.get_closest_marker("deep")
+def is_deep(item: pytest.Item) -> bool:
+    """Return whether an item is one of deep runs."""
     uses = "depth" in getattr(item, "fixturenames", ())
-    few = mark.kwargs.get("one_in", 1) if mark is not None else 1
-    return (uses or is_property(item) or mark is not None) and number(f"{run.draw} {item.nodeid}") % few == 0
+    return uses or is_property(item) or item.get_closest_marker("deep") is not None
+
+
+def is_drawn(item: pytest.Item, rows: int, run: Depth) -> bool:
+    """Return whether a deep run has a deep item, of a test with so many rows."""
+    mark, parts = (item.get_closest_marker(name) for name in ("deep", "parts"))
+    usual = DRAWN if rows > MANY and parts is None else 1
+    few = usual if mark is None else mark.kwargs.get("one_in", usual)
+    return number(f"{run.draw} {item.nodeid}") % few == 0
 
 
 def is_property(item: pytest.Item) -> bool:

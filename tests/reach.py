@@ -3,6 +3,7 @@
     python -m tests.reach             since the base of the change, with what is not committed yet
     python -m tests.reach --run       run them for half a minute: `make test CHANGED=1`
     python -m tests.reach --packages  those whose answers depend on which packages are installed (.ci/core)
+    python -m tests.reach --state     a digest of the files of the project
 
 First the tests that changed; then those that bear the name of a changed module, those of its folder, those that
 import it; last those that bear the name of a module that imports it.
@@ -10,6 +11,7 @@ import it; last those that bear the name of a module that imports it.
 
 import argparse
 import ast
+import hashlib
 import os
 import re
 import shutil
@@ -22,12 +24,14 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 GIT = shutil.which("git") or "git"
 SECONDS = 25  #: no item begins later; a run ends within half a minute
-TOPS = ("dpaccount", "mechanisms", "audits", "bandits", "papers", "service")
+TOPS = ("dpaccount", "mechanisms", "audits", "bandits", "papers", "service", "benchmarks", "examples")
 
 
 def git(*words: str) -> str:
     """Return what git says."""
-    done = subprocess.run([GIT, *words], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [GIT, "-c", "core.quotepath=off", *words], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     if done.returncode:
         raise SystemExit(f"error: git {words[0]}: {done.stderr.strip()}")
     return done.stdout.strip()
@@ -36,7 +40,17 @@ def git(*words: str) -> str:
 def changed_since(ref: str) -> list[str]:
     """Return the files that differ from a commit, with those that git does not know yet."""
     new = git("ls-files", "--others", "--exclude-standard").splitlines()
-    return sorted({*git("diff", "--name-only", ref).splitlines(), *new})
+    return sorted({*git("diff", "--name-only", "--no-renames", ref).splitlines(), *new})
+
+
+def state() -> str:
+    """Return a digest of the files of the project; of a tree without changes, git's own."""
+    tree = git("rev-parse", "HEAD^{tree}")[:12]
+    if not git("status", "--porcelain", "--untracked-files=all"):
+        return tree
+    files = changed_since("HEAD")
+    content = [(ROOT / file).read_bytes() if (ROOT / file).is_file() else None for file in files]
+    return tree + "+" + hashlib.sha256(repr((files, content)).encode()).hexdigest()[:8]
 
 
 def base() -> str:
@@ -68,12 +82,9 @@ def module_of(file: str) -> str:
 @cache
 def imports() -> dict[str, set[str]]:
     """Return the modules that each file of Python imports, in functions too; names of a module count as modules."""
-    found = {}
-    for top in (*TOPS, "tests"):
-        for path in sorted((ROOT / top).rglob("*.py")):
-            file = path.relative_to(ROOT).as_posix()
-            found[file] = set(_imports(file, ast.parse(path.read_text())))
-    return found
+    paths = [path for top in (*TOPS, "tests") for path in sorted((ROOT / top).rglob("*.py"))]
+    files = {path.relative_to(ROOT).as_posix(): path for path in (*sorted(ROOT.glob("*.py")), *paths)}
+    return {file: set(_imports(file, ast.parse(path.read_text()))) for file, path in files.items()}
 
 
 def _imports(file: str, tree: ast.Module) -> Iterator[str]:
@@ -96,7 +107,7 @@ def is_test(file: str) -> bool:
 def mirrored(file: str) -> tuple[list[str], list[str]]:
     """Return the tests that bear a module's name, and the others of the folder that mirrors the module's."""
     path = Path(file)
-    folder = Path("tests", *(part for part in path.parent.parts if part != "tests"))
+    folder = Path("tests", *(part for part in path.parent.parts if part not in ("tests", "planted")))
     while folder != Path("tests") and not (ROOT / folder).is_dir():
         folder = folder.parent
     if folder == Path("tests"):
@@ -106,10 +117,22 @@ def mirrored(file: str) -> tuple[list[str], list[str]]:
     return own, [name for name in names if name not in own]
 
 
+def naming(file: str) -> list[str]:
+    """Return the tests that name a file, or the folder of an example or a document."""
+    path = Path(file)
+    folder = path.parent.name or path.name
+    names = (f'"{path.name}', f"/{path.name}", f'"{folder}"', f"/{folder}")
+    return [
+        test
+        for test in imports()
+        if is_test(test) and any(name in (ROOT / test).read_text() for name in names)
+    ]
+
+
 def reached(changed: Iterable[str]) -> list[str]:
     """Return the files of tests that a change reaches, nearest first."""
     files = list(changed)
-    code = [file for file in files if file.endswith(".py") and file.split("/")[0] in (*TOPS, "tests")]
+    code = [file for file in files if file.endswith(".py")]
     importers = {
         file: [other for other, modules in imports().items() if module_of(file) in modules] for file in code
     }
@@ -119,6 +142,7 @@ def reached(changed: Iterable[str]) -> list[str]:
         [test for file in files if not is_test(file) for test in mirrored(file)[1]],
         [test for file in code for test in importers[file] if is_test(test)],
         [test for file in code for other in importers[file] for test in mirrored(other)[0]],
+        [test for file in files if file not in code or file.startswith("examples/") for test in naming(file)],
     ]
     return [
         file for file in dict.fromkeys(test for rank in ranks for test in rank) if (ROOT / file).is_file()
@@ -151,7 +175,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Which files of tests a change reaches.")
     parser.add_argument("--run", action="store_true")
     parser.add_argument("--packages", action="store_true")
+    parser.add_argument("--state", action="store_true")
     asked = parser.parse_args()
+    if asked.state:
+        sys.stdout.write(f"{state()}\n")
+        return 0
     files = asking_what_is_installed() if asked.packages else reached(changed_since(base()))
     if not asked.run:
         sys.stdout.write("".join(f"{file}\n" for file in files))

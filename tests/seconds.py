@@ -16,6 +16,8 @@ from typing import Any
 
 import pytest
 
+from tests import reach
+
 ROOT = Path(__file__).parent.parent
 QUICK = ROOT / "build" / "quick_run.json"
 LOOP = 0.058  #: seconds of `loop` on the machine of the limits, which collects these tests in 4 s
@@ -53,8 +55,13 @@ def processor_seconds() -> float:
     return times.user + times.system + times.children_user + times.children_system
 
 
+BEFORE = "passed before"  #: what a worker is told
+
+
 def passed_before(config: pytest.Config) -> set[str]:
     """Return the items that passed in the log of this run, as an earlier run left it."""
+    if hasattr(config, "workerinput"):  # one that takes another's place has the same items
+        return set(config.workerinput[BEFORE])
     file = config.option.log
     rows = read(Path(file)) if file else []
     return {row["item"] for row in rows if row["outcome"] == "passed"}
@@ -114,10 +121,16 @@ class Run(Worker):
     def __init__(self, config: pytest.Config) -> None:
         """Begin without outcomes."""
         super().__init__(config)
+        self.before = sorted(passed_before(config))
         self.outcomes: dict[str, str] = {}
         self.items: dict[str, float] = {}
         self.workers: list[dict[str, float]] = []
         self.above: list[str] = []
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node: Any) -> None:
+        """Tell a worker what passed before."""
+        node.workerinput[BEFORE] = self.before
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
@@ -125,12 +138,24 @@ class Run(Worker):
         self.workers += [node.workeroutput[TIME]] if TIME in getattr(node, "workeroutput", {}) else []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note an item's outcome; the last report of an item closes its line in the log."""
+        """Note an item's outcome; the last report of an item closes its line in the log.
+
+        A failure is written at once: a process that ends in an item sends no last report.
+        """
         before = self.outcomes.get(report.nodeid, "passed")
-        self.outcomes[report.nodeid] = before if report.outcome == "passed" else report.outcome
+        stays = report.outcome == "passed" or before == "failed"
+        self.outcomes[report.nodeid] = before if stays else report.outcome
+        if report.failed:
+            self._write(report.nodeid, "failed", 0)
         for name, value in report.user_properties:
             if name == TIME:
                 self._close(report.nodeid, value)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Note a file that is skipped as a whole."""
+        if report.skipped and self.outcomes.setdefault(report.nodeid, "collected") == "collected":
+            self._write(report.nodeid, "skipped", 0)
+            self.outcomes[report.nodeid] = "skipped"
 
     def _close(self, item: str, seconds: float) -> None:
         self.items[item] = seconds
@@ -140,7 +165,7 @@ class Run(Worker):
         if self.config.option.log:
             row = {"item": item, "outcome": outcome, "seconds": round(seconds, 2)}
             with Path(self.config.option.log).open("a") as log:
-                log.write(json.dumps(row) + "\n")
+                log.write("\n" + json.dumps(row))  # a line that was cut off before takes none with it
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -163,14 +188,15 @@ class Run(Worker):
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
                 for name in above:
                     self._write(name, TOO_LONG, taken[name])
-        elif self._is_whole() and not session.testsfailed:
+        elif self._is_whole() and session.exitstatus == pytest.ExitCode.OK:
             QUICK.parent.mkdir(exist_ok=True)
-            QUICK.write_text(json.dumps(self.whole(measures)) + "\n")
+            QUICK.write_text(json.dumps({"state": reach.state(), **self.whole(measures)}) + "\n")
 
     def _is_whole(self) -> bool:
         """Return whether this run had every quick item."""
         option = self.config.option
-        narrowed = option.collectonly or option.keyword or option.markexpr or option.seconds
+        narrowed = option.collectonly or option.keyword or option.markexpr or option.seconds or option.log
+        narrowed = narrowed or option.deselect or option.ignore or option.ignore_glob or option.lf
         return self.config.args_source == pytest.Config.ArgsSource.TESTPATHS and not narrowed
 
     def whole(self, measures: list[dict[str, float]]) -> dict[str, float]:

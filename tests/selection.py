@@ -94,26 +94,26 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     """Keep the items of this run; a known fault may fail."""
     kept, rest, cases = [], [], Counter[str]()
     before, faults = passed_before(config), known_faults()
+    rows = Counter(item.nodeid.partition("[")[0] for item in items)
     for item in items:
         test = item.nodeid.partition("[")[0]
-        has_it = wanted(config, item, cases[test]) and item.nodeid not in before
+        has_it = wanted(config, item, cases[test], rows[test]) and item.nodeid not in before
         (kept if has_it else rest).append(item)
         cases[test] += 1
-        if config.option.deep and test in faults:
-            item.add_marker(pytest.mark.xfail(reason=faults[test], strict=False))
+        if config.option.deep and item.nodeid in faults:
+            item.add_marker(pytest.mark.xfail(reason=faults[item.nodeid], strict=False))
     if rest:
         config.hook.pytest_deselected(items=rest)
         items[:] = kept
 
 
-def wanted(config: pytest.Config, item: pytest.Item, case: int) -> bool:
-    """Return whether a run has an item, the `case`th of its test."""
+def wanted(config: pytest.Config, item: pytest.Item, case: int, rows: int) -> bool:
+    """Return whether a run has an item, the `case`th of the `rows` of its test."""
     if not config.option.deep:
         return depth.is_quick(item, case)
     which = config.option.slice
-    return depth.is_deep(item, depth.RUN) and (
-        which is None or slice_number(item.nodeid, which[1]) == which[0]
-    )
+    here = which is None or slice_number(item.nodeid, which[1]) == which[0]
+    return here and depth.is_deep(item) and depth.is_drawn(item, rows, depth.RUN)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -125,5 +125,5 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def known_faults() -> dict[str, str]:
-    """Return the tests of known faults, each with its reason (tests/known_faults.toml)."""
+    """Return the items with known faults, each with its reason (tests/known_faults.toml)."""
     return {row["test"]: row["why"] for row in tomllib.loads(FAULTS.read_text()).get("fault", [])}

@@ -1,12 +1,14 @@
 """A setting of the run says how far a test looks; which items a run has; what it writes of them."""
 
 import json
+import os
 import subprocess
 import sys
 import tomllib
 from collections import Counter
 from dataclasses import replace
 from datetime import date
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -32,7 +34,7 @@ def test_parts_have_every_case_once_and_a_few_are_among_them(many, few, of):
 
 def test_a_draw_is_of_the_parts_own_cases_and_another_one_with_another_seed():
     cases = list(range(100))
-    draws = [depths.Depth(True, 1, 4, seed).drawn(cases, 5) for seed in ("a", "a", "b")]
+    draws = [depths.Depth(True, 1, 4, choice=seed).drawn(cases, 5) for seed in ("a", "a", "b")]
     assert draws[0] == draws[1] != draws[2]
     assert all(len(draw) == 5 and {*draw} <= {*cases[1::4]} for draw in draws)
 
@@ -77,13 +79,16 @@ def test_every_nth_row_is_quick():
     assert depths.is_quick(Item(), 1)
 
 
-def test_a_deep_run_draws_some_rows_of_what_is_dear_and_each_row_some_time():
-    rows = [Item(depths.deep(one_in=3), nodeid=f"tests/test_a.py::test_b[{row}]") for row in range(300)]
-    drawn = [{row.nodeid for row in rows if depths.is_deep(row, replace(WHOLE, draw=seed))} for seed in "abc"]
-    assert all(60 < len(some) < 140 for some in drawn)
-    assert len(drawn[0] | drawn[1]) > len(drawn[0])
-    seeds = [replace(WHOLE, draw=str(seed)) for seed in range(60)]
-    assert all(any(depths.is_deep(row, seed) for seed in seeds) for row in rows)
+@pytest.mark.parametrize(("mark", "rows", "share"), [((), 300, 3), ((), 12, 1), ((6,), 300, 6), ((4,), 9, 4)])
+def test_a_deep_run_draws_some_of_many_rows_and_each_row_some_time(mark, rows, share):
+    deep = depths.deep(one_in=mark[0]) if mark else depths.deep
+    items = [Item(deep, nodeid=f"tests/test_a.py::test_b[{row}]") for row in range(rows)]
+    runs_of = [replace(WHOLE, draw=str(seed)) for seed in range(150)]
+    drawn = [{item.nodeid for item in items if depths.is_drawn(item, rows, run)} for run in runs_of]
+    assert set().union(*drawn) == {item.nodeid for item in items}
+    assert abs(sum(map(len, drawn)) / (150 * rows / share) - 1) < 0.2
+    parts = Item(deep, depths.parts(300), nodeid="tests/test_a.py::test_b[part 1 of 300]")
+    assert mark or all(depths.is_drawn(parts, 300, run) for run in runs_of)
 
 
 def test_each_item_is_in_one_slice_and_slices_are_alike():
@@ -206,7 +211,7 @@ def test_known_faults_are_few_and_young(root):
 
 
 def too_many_or_old(rows, today):
-    old = [row["test"] for row in rows if (today - row["since"]).days > selection.FAULT_DAYS]
+    old = [row["test"] for row in rows if not 0 <= (today - row["since"]).days <= selection.FAULT_DAYS]
     return old + [row["test"] for row in rows[selection.MOST_FAULTS :]]
 
 
@@ -214,6 +219,7 @@ def test_a_known_fault_of_eight_days_or_a_sixth_one_is_red():
     rows = [{"test": "a", "since": date(2026, 12, 1)}]
     assert too_many_or_old(rows, date(2026, 12, 8)) == []
     assert too_many_or_old(rows, date(2026, 12, 9)) == ["a"]
+    assert too_many_or_old(rows, date(2026, 11, 30)) == ["a"]  # it is not seen yet
     assert too_many_or_old(rows * 6, date(2026, 12, 1)) == ["a"]
 
 
@@ -248,8 +254,22 @@ def test_the_nearest_tests_come_first():
         reach.reached(["tests/dpaccount/plan/test_groups.py", "README.md"])[0]
         == "tests/dpaccount/plan/test_groups.py"
     )
-    assert reach.reached(["LICENSE"]) == []
+    assert reach.reached(["nothing of" + " this name"]) == []
     assert len({*files}) == len(files)
+
+
+@pytest.mark.parametrize(
+    ("file", "near"),
+    [
+        ("dpaccount_packages.py", "tests/audits/test_pytest_plugin.py"),
+        ("tests/bandits/planted/local_reward_twins.py", "tests/bandits/test_planted_bandits.py"),
+        ("benchmarks/bandits.py", "tests/bandits/test_benchmarks.py"),
+        ("examples/clinic_visits/study.toml", "tests/"),
+        ("docs/sql.md", "tests/test_docs.py"),
+    ],
+)
+def test_files_of_every_kind_reach_tests(file, near):
+    assert any(test.startswith(near) for test in reach.reached([file])), reach.reached([file])
 
 
 def test_tests_that_ask_what_is_installed_are_those_that_run_a_command_or_read_the_catalogue():
@@ -288,32 +308,111 @@ def test_only_slices_that_passed_on_a_state_of_the_change_count(tmp_path, monkey
         f"passed slice 5/20 on {'c' * 12}+12345678 of def5678: {end}\n"
     )
     monkeypatch.setattr(runs, "LOG", log)
-    monkeypatch.setattr(runs, "state", lambda: "a" * 12)
+    monkeypatch.setattr(reach, "state", lambda: "a" * 12)
     monkeypatch.setattr(reach, "git", lambda *words: "def5678" + "0" * 33)
-    assert runs.passed_since("") == {1}
-    assert runs.passed_since("REF") == {1, 3}
+    assert [*runs.passed_since("")] == [1]
+    assert [*runs.passed_since("REF")] == [1, 3]
+    with log.open("a") as file:
+        file.write(f"FAILED slice 1/20 on {'a' * 12} of abc1234: {end}\n")
+        file.write(f"FAILED slice 3/20 on {'d' * 12} of def5678: {end}\n")
+    assert [*runs.passed_since("REF")] == []
+
+
+@pytest.fixture
+def faked(tmp_path, monkeypatch):
+    """Return the log of a run, and a function that says with which code and outcomes pytest ends."""
+    log = tmp_path / "log.jsonl"
+    for name, value in {"BUILD": tmp_path, "LOG": tmp_path / "log", "FAILED": tmp_path / "failed"}.items():
+        monkeypatch.setattr(runs, name, value)
+    monkeypatch.setattr(runs, "on_the_base", lambda failed, seed: None)
+    monkeypatch.setattr(reach, "state", lambda: "a" * 12)
+    monkeypatch.setattr(reach, "git", lambda *words: "abc1234")
+
+    def ends(code, *outcomes, again=0, then=lambda: None):
+        def pytest_(*words, **_):
+            if "a.py::a" in words:
+                return again
+            rows = [{"item": "a.py::a", "outcome": each, "seconds": 1} for each in outcomes]
+            log.write_text("".join("\n" + json.dumps(row) for row in rows))
+            then()
+            return code
+
+        monkeypatch.setattr(runs, "pytest", pytest_)
+
+    return log, ends
 
 
 @pytest.mark.parametrize("outcome", ["failed", seconds.TOO_LONG])
-def test_what_was_red_once_stays_red_when_a_run_on_the_same_files_goes_on(tmp_path, monkeypatch, outcome):
-    log = tmp_path / "log.jsonl"
-    monkeypatch.setattr(runs, "BUILD", tmp_path)
-    monkeypatch.setattr(runs, "LOG", tmp_path / "log")
-    monkeypatch.setattr(runs, "state", lambda: "a" * 12)
-    monkeypatch.setattr(runs, "on_the_base", lambda failed, seed: None)
-    monkeypatch.setattr(reach, "git", lambda *words: "abc1234")
-
-    def made(*outcomes):
-        rows = [{"item": "a", "outcome": each, "seconds": 1} for each in outcomes]
-        log.write_text("".join(json.dumps(row) + "\n" for row in rows))
-        return lambda *words: 0
-
-    monkeypatch.setattr(runs, "pytest", made("passed"))
+def test_what_was_red_once_stays_red_when_a_run_on_the_same_files_goes_on(faked, outcome):
+    log, ends = faked
+    ends(0, "passed")
     assert runs.run("slice 1/20", log, "1")
-    assert runs.passed_since("") == {1}
-    monkeypatch.setattr(runs, "pytest", made(outcome, "passed"))
+    assert [*runs.passed_since("")] == [1]
+    ends(0, outcome, "passed")
     assert not runs.run("slice 2/20", log, "1")
-    assert runs.passed_since("") == {1}
+    assert [*runs.passed_since("")] == [1]
+
+
+def test_what_failed_is_tried_again_with_its_seed_until_it_passes(faked):
+    log, ends = faked
+    ends(1, "failed")
+    assert not runs.run("slice 2/20", log, "1")
+    for again, passes in ((1, False), (1, False), (0, True), (1, True)):
+        ends(0, "passed", again=again)
+        assert runs.run("slice 2/20", log, "2") == passes
+    ends(1, "failed")
+    runs.run("slice 2/20", log, "1")
+    ends(0, "passed", again=runs.MISUSED)  # there is no such test any more
+    assert runs.run("slice 2/20", log, "2")
+
+
+@pytest.mark.parametrize(
+    ("code", "outcomes"), [(3, ["passed"]), (2, ["passed"]), (-9, ["passed"]), (5, []), (1, ["passed"])]
+)
+def test_a_run_that_ended_otherwise_or_had_nothing_is_no_pass(faked, code, outcomes):
+    log, ends = faked
+    ends(code, *outcomes)
+    assert not runs.run("slice 2/20", log, "1")
+    assert runs.passed_since("") == {}
+
+
+def test_files_that_change_while_a_run_lasts_are_no_pass(faked, monkeypatch):
+    log, ends = faked
+    ends(0, "passed", then=lambda: monkeypatch.setattr(reach, "state", lambda: "b" * 12))
+    assert not runs.run("slice 2/20", log, "1")
+
+
+@depths.deep
+def test_a_log_that_is_there_is_no_file_of_tests(tmp_path):
+    """With its plug-ins in a conftest, pytest knows their options only after it has sought files of tests."""
+    (tmp_path / "test_it.py").write_text(TESTS)
+    (tmp_path / "conftest.py").write_text('pytest_plugins = ["tests.seconds", "tests.selection"]\n')
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n    deep\n    parts\n    statistical\n")
+    log = tmp_path / "log.jsonl"
+    words = ("--deep", "--seed", "1", f"--log={log}", "test_it.py")
+    for _ in range(2):
+        command = [sys.executable, "-m", "pytest", *words]
+        environment = {**os.environ, "PYTHONPATH": str(Path(runs.__file__).parents[1])}
+        assert subprocess.run(command, cwd=tmp_path, env=environment, check=False).returncode == 1
+    assert sum(row["outcome"] == "passed" for row in seconds.read(log)) == 9
+
+
+@depths.deep
+def test_a_process_that_ends_in_an_item_is_a_failure_in_the_log(project, tmp_path):
+    log = tmp_path / "log.jsonl"
+    log.write_text('{"item": "cut o')
+    (tmp_path / "test_it.py").write_text(
+        "import os\nfrom tests.depth import deep\n@deep\ndef test_a(): os._exit(3)\n"
+    )
+    assert project("--deep", "-n", "2", f"--log={log}")[0] == 1
+    assert outcomes(log) == {"test_a": "failed"}
+
+
+def test_a_file_that_is_skipped_as_a_whole_is_in_the_log(project, tmp_path):
+    log = tmp_path / "log.jsonl"
+    (tmp_path / "test_it.py").write_text('import pytest\npytest.importorskip("nothing_of_this_name")\n')
+    project("--deep", f"--log={log}")
+    assert [row["outcome"] for row in seconds.read(log)] == ["skipped"]
 
 
 def test_the_rows_of_a_log_are_whole(tmp_path):

@@ -67,7 +67,7 @@ def audited(claim, made_by):
 
 
 @pytest.mark.parametrize("made_by", list(authors()))
-@deep(one_in=3)
+@deep
 def test_each_author_gets_the_verdict_that_the_class_names(made_by):
     """Seeded; a sound class would be refuted by chance with probability at most .05, and is not."""
     verdict, certificate, said = in_fork(lambda: answer(made_by))

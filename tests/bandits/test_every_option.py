@@ -34,7 +34,7 @@ def test_it_does_something(tmp_path, name, runs, changed):
     does_something(tmp_path, name, runs, changed)
 
 
-@deep(one_in=3)
+@deep
 @pytest.mark.statistical(0.05)  # of any sound claim; one so far above what is proved is never refuted
 @pytest.mark.parametrize(("name", "runs", "changed"), marked(BANDITS))
 def test_a_claim_that_says_it_is_certified(dpaccount, monkeypatch, tmp_path, name, runs, changed):

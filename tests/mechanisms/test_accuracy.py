@@ -211,7 +211,7 @@ def outside(claimed, truth, share):
 # ------------------------------------------------------------------ the intervals
 
 
-@deep(one_in=3)
+@deep
 @pytest.mark.statistical(1e-9)
 @every
 def test_intervals_hold_as_often_as_they_say(name, depth):
@@ -225,7 +225,7 @@ def test_intervals_hold_as_often_as_they_say(name, depth):
 WIDE = ("sparse", "clipped-mean-add-remove", "randomised", "local", "stable-histogram")
 
 
-@deep(one_in=3)
+@deep
 @every
 def test_narrower_intervals_do_not(name):
     """Broken twins of all intervals, half as wide (or a quarter, where they are wide): each is seen."""

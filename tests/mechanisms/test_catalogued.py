@@ -93,7 +93,7 @@ def orders(theorem):
     return {"order": step.witness["order"]} if "order" in step.witness else {}
 
 
-@deep(one_in=3)
+@deep
 @pytest.mark.parametrize(("subject", "entry"), SUBJECTS)
 def test_its_hypotheses_survive_a_search(subject, entry):
     theorem = subject.proof(DELTA)

@@ -43,7 +43,7 @@ def test_the_proof_meets_the_claim_and_not_much_less_would(name):
     assert (theorem.conclusion.relation, theorem.conclusion.observer) == (promise.neighbours, promise.model)
 
 
-@deep(one_in=3)
+@deep
 @pytest.mark.statistical(0.05)  # that a correct claim is refuted
 @pytest.mark.parametrize("name", NAMES)
 def test_it_is_certified(name):

@@ -306,7 +306,7 @@ def test_the_files_that_are_tried_and_their_tests_are_there():
 MUTANTS = 10  #: of a module that a deep run tries, other ones each time
 
 
-@deep
+@deep(one_in=4)
 @pytest.mark.parametrize("module", RUNS)
 def test_a_survivor_is_explained(module, tmp_path, depth):
     """Of a fresh draw; `python tests/mutation/survivors.py MODULE TEST_FILE...` tries all."""

@@ -146,7 +146,7 @@ def test_every_mechanism_runs_on_a_table_by_claim_alone(tmp_path, name):
         assert (np.array(interval["low"]) <= np.array(interval["high"])).all()
 
 
-@deep(one_in=3)
+@deep
 @pytest.mark.statistical(0.05)  # one sound claim
 @pytest.mark.parametrize("name", MECHANISMS)
 def test_every_mechanism_is_released_on_a_table_by_claim_alone(tmp_path, dpaccount, name):

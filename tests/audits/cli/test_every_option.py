@@ -30,7 +30,7 @@ def test_it_does_something(tmp_path, name, runs, changed):
     does_something(tmp_path, name, runs, changed)
 
 
-@deep(one_in=3)
+@deep
 @pytest.mark.statistical(0.05)  # a bound: one sound claim, far above what is proved
 @cases
 def test_a_claim_that_says_it_is_certified(dpaccount, monkeypatch, tmp_path, name, runs, changed):

@@ -74,7 +74,7 @@ def test_steps_of_training_take_little_and_meet_the_whole():
     assert {type(way) for way in kept.ways} == {GrowingInversion, GrowingBound}
 
 
-@deep(one_in=3)
+@deep
 @pytest.mark.parametrize("number", range(24))
 def test_every_growing_plan_meets_the_plan_at_once(number, depth):
     relation, events = random_events(depth.seed(number))

@@ -353,7 +353,7 @@ def losses_hold(pair, curve):
             assert copies.delta(t, 0.0).overlaps(curve(t))
 
 
-@deep(one_in=3)
+@deep
 @pytest.mark.parametrize("pair", [pytest.param(pair, id=name) for name, pair in INSTANCES])
 def test_all_that_a_pair_states_is_one_pair(pair):
     check(pair)
