@@ -264,13 +264,17 @@ def check_samples(document: dict[str, Any]) -> None:
         ensure(point["event"] == f"{text(seen['score'])}: {at}", "the event is not that of the witness")
 
 
+#: the law that a subject's parameter names, by the rule of its noise where that is not Gaussian
+LAW_OF = {"laplace": "laplace", "k_norm": "k-norm"}
+
+
 def check_noise(document: dict[str, Any]) -> None:
     """Verify that a catalogued subject's parameters `scale` and `law` are those of noise that is proved."""
     held = document["subject"]["parameters"]
     drawn = [step for step in document["proved"]["derivation"] if step["rule"] in NOISE]
     if not drawn or ":" in document["subject"]["use"] or document["subject"]["use"] == STUDY:
         return
-    laws = {"laplace" if step["rule"] == "laplace" else "gaussian" for step in drawn}
+    laws = {LAW_OF.get(step["rule"], "gaussian") for step in drawn}
     ensure("law" not in held or laws == {held["law"]}, "the parameter law is not the proof's")
     if "scale" in held:
         scale = exact_of(held["scale"], "scale") or Fraction(0)

@@ -71,7 +71,7 @@ def shown_at(rows: Rows, totals: Totals, budget: Budget) -> Shown:
 def more_like_last(rows: Rows, totals: Totals, budget: Budget) -> tuple[int, int] | None:
     """Return the last charge's entry, and how many more like it fit, counted up to `MOST_MORE`.
 
-    None if nothing was charged, or it cost nothing.
+    None if nothing was charged, or it cost nothing, or its scope is unknown: the entry was written by hand.
     """
     last = rows.last_spending()
     steps = [] if last is None else spent_by(last, budget.width)
@@ -80,6 +80,8 @@ def more_like_last(rows: Rows, totals: Totals, budget: Budget) -> tuple[int, int
     where, state = read_body(last.kind, last.body), totals.state(rows.node)
     if where.cohort is not None and state.cohort(where.cohort).units != where.units:
         return None  # the next one is charged to more units
+    if where.scope is not None and state.scope(where.scope) is None:
+        return None
 
     def fits(times: int) -> bool:
         state = totals.state(rows.node)

@@ -63,6 +63,8 @@ FREE = {
     r"release/budget/before(/.*)?": "less: others may have charged between the readings",
     r"release/budget/(delta|measure)": "another in which the same figures follow",
     r"release/budget/(after|rest)/(lower|upper)": "its other end, a rounding away",
+    r"release/budget/left(/.*)?": "amounts within the budget: others may have charged, too; or none, as earlier",
+    r"subject/own_epsilon": "of some subjects earlier versions did not say it",
     r"release/budget": "as earlier versions wrote it",
     r"release": "the same certificate without its release",
     r"environment.*": "versions",
