@@ -196,7 +196,8 @@ class Run(Worker):
         """Return whether this run had every quick item."""
         option = self.config.option
         narrowed = option.collectonly or option.keyword or option.markexpr or option.seconds or option.log
-        narrowed = narrowed or option.deselect or option.ignore or option.ignore_glob or option.lf
+        narrowed = narrowed or option.deselect or option.ignore or option.ignore_glob
+        narrowed = narrowed or getattr(option, "lf", False)  # not there without its plug-in
         return self.config.args_source == pytest.Config.ArgsSource.TESTPATHS and not narrowed
 
     def whole(self, measures: list[dict[str, float]]) -> dict[str, float]:
