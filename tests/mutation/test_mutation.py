@@ -334,21 +334,21 @@ def unexplained(module: str, out: Path) -> list[dict[str, str]]:
     ]
 
 
-SAMPLE, MISSED = 60, 3  #: mutants of a program that are drawn, and how many the quick tests may miss: 5 %
+SAMPLE = 60  #: mutants of a program that are drawn
+FEW = 5  #: of a part of them a deep run tries so many; one may be missed
 
 
 @deep
 @parts(4)
 @pytest.mark.parametrize("program", ["kernel", "checker"])
 def test_the_quick_tests_alone_kill_nearly_all_that_all_tests_kill(program, depth):
-    """Of mutants that are killed: a sample of 60, so a true share of 95 % is seen within ±5.6 points.
+    """Of mutants that are killed some are drawn; `default_set.py` tries 60, of which three may be missed.
 
-    The draw is fixed by the names of mutants: on one commit the same ones are missed each time. A part of the
-    sample may miss as many as the whole may, shared out and rounded up.
+    Where one in a hundred is missed, two of five are with a chance of 1e-3.
     """
     default_set = loaded("default_set")
-    mutants = depth.some(default_set.drawn(program, SAMPLE), SAMPLE)
-    assert len(default_set.missed(program, mutants)) <= -(-MISSED // depth.of)
+    mutants = depth.drawn(default_set.drawn(program, SAMPLE), FEW)
+    assert len(default_set.missed(program, mutants)) <= 1
 
 
 def test_the_default_set_leaves_out_what_only_deep_runs_try():
