@@ -197,9 +197,12 @@ def _continued(claim: Claim, place: Place, follows: Place) -> Claim:
     name, subject = f"{claim.name}.{place.value['edition']}", {"use": STUDY, "parameters": parameters}
     later = claim_at(replace(place, value={**place.value, "name": name, "subject": subject}), claim.path)
     before = [parse_json(canonical(each["claim"]), str(claim.path)) for each in documents]
-    pairs = zip((claim_at(each, claim.path) for each in before), documents, strict=True)
-    bare = None if later.parameters is None else replace(later.parameters, at="")
-    return replace(later, parameters=bare, earlier=tuple(pairs))
+    claims = [claim_at(each, claim.path) for each in before]
+    bare, first, table = later.parameters and replace(later.parameters, at=""), claims[0].table, later.table
+    if table is not None and first is not None:  # the same rows of a unit count in all editions
+        table = replace(table, first=first.names)
+    earlier = tuple(zip(claims, documents, strict=True))
+    return replace(later, parameters=bare, table=table, earlier=earlier)
 
 
 def of_query(place: Place, path: Path) -> Place:

@@ -42,7 +42,8 @@ from dpaccount.noise.proved import Proved
 from dpaccount.relation import REPLACE_ONE, adjacency, radius_of
 from dpaccount.schemas.certificate import Evidence, ShownPair, Status
 from mechanisms.subject import Additive, Domain, Rows, Subject
-from mechanisms.table.rows import bounded
+from mechanisms.table.kept_rows import digests_of
+from mechanisms.table.rows import Owned, bounded
 from mechanisms.table.user_level import ByPerson, named, of_rows
 
 EXAMPLES = 200  #: Hypothesis examples for every hypothesis of a proof
@@ -56,7 +57,7 @@ MADE_UP_PERSONS = 30  #: persons in a synthetic table
 BEYOND = 2  #: rows above the contribution bound of a person in a synthetic table
 BATCH = 5  #: rows of a synthetic table per batch, so that a person's rows are in several batches
 
-Bound = Callable[[Iterable[tuple[Sequence[str], Rows]], int, Sequence[float]], tuple[list[str], Rows]]
+Bound = Callable[[Iterable[Owned], int, Sequence[float]], tuple[list[str], Rows]]
 
 
 class Counterexample(Exception):  # noqa: N818
@@ -361,7 +362,9 @@ def bounding_violation(subject: ByPerson, pair: Pair, bound: Bound) -> str | Non
 def _slots(subject: ByPerson, data: Rows, names: Sequence[int], bound: Bound) -> dict[str, Rows]:
     owners, rows = spread_rows(subject, data, names)
     default, starts = tuple(np.zeros(rows.shape[1])), range(0, len(rows), BATCH)
-    batches = [(owners[start : start + BATCH], rows[start : start + BATCH]) for start in starts]
+    digests = digests_of(rows, rows[:, :0])
+    parts = (slice(start, start + BATCH) for start in starts)
+    batches = [(owners[part], digests[part], rows[part]) for part in parts]
     return dict(zip(*bound(batches, subject.max_rows, default), strict=True))
 
 
@@ -382,7 +385,7 @@ def _slot_violation(subject: ByPerson, left: dict[str, Rows], right: dict[str, R
 def spread_rows(subject: ByPerson, data: Rows, names: Sequence[int]) -> tuple[list[str], Rows]:
     """Return the owners and the rows of a table in which every person's rows are spread out.
 
-    A person with `max_rows` rows gets `BEYOND` further ones, which must not count.  A row's position
+    A person with `max_rows` rows gets `BEYOND` further ones, so that not all count.  A row's position
     depends only on its person and on its number among that person's rows.
     """
     most, of, shuffled = subject.max_rows, subject.mechanism.domain(), []

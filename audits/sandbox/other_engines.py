@@ -6,7 +6,7 @@ manifest from which `dpaccount release --engine other --work FOLDER` continues.
 
 import pickle
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,19 +21,16 @@ from audits.subjects.catalogue import BoundClaim, subject_of
 from dpaccount.errors import InputError
 from dpaccount.noise import process
 from dpaccount_packages import called
-from mechanisms.table.cells import shown
 from mechanisms.table.persons import SECRET_BYTES
-from mechanisms.table.reading import Batch, record_batches
-from mechanisms.table.totals import TablePart
+from mechanisms.table.reading import BATCH, Batch, record_batches
+from mechanisms.table.totals import Summed, TablePart
 
 
 @dataclass(frozen=True)
 class PartSummer:
     """Sums the rows of a part, on any machine with this code; it is sent there by pickle.
 
-    An engine calls it once for each part, with all rows of the part's persons.  The first `max_rows`
-    rows of a person count, in the given order, which must depend on the person's rows alone (sort
-    by all columns, for example).
+    An engine calls it once for each part, with all rows of the part's persons, in any order.
     """
 
     bound: BoundClaim
@@ -51,6 +48,9 @@ class PartSummer:
         and a version of the code other than where the work began; `ReceiptError` if the code charges or
         draws noise.
         """
+        return self._totals(lambda what: _read(batches, what.names, what.table.identity))
+
+    def _totals(self, read_by: Callable[[Summed], Iterator[Batch]]) -> dict[str, object]:
         what = summed_query(self.bound)
         own = digests_of(self.bound, "")
         other = [name for name in ("code", "pyarrow") if own[name] != self.digests[name]]
@@ -61,8 +61,7 @@ class PartSummer:
             raise InputError(wrong, "give both the same")
         # One part of one: the engine has already divided the table, by person.
         part = TablePart(0, 1, self.secret, by_file=True)
-        read = _read(batches, what.names, what.table.identity)
-        found = process.as_task(what.of_batches, read, part)
+        found = process.as_task(what.of_stream, read_by(what), part)
         marks = b64encode(found.marks).decode()
         return dict(zip(PART_FIELDS, (found.sums.tolist(), found.units, marks), strict=True))
 
@@ -70,7 +69,7 @@ class PartSummer:
         """Yield one data frame with the totals of all pandas `frames`, for Spark's `mapInPandas`."""
         import pandas as pd
 
-        yield pd.DataFrame([self.totals(map(_record_batch, frames))])
+        yield pd.DataFrame([self._totals(lambda what: _of_frames(frames, what.names, what.table.identity))])
 
     def keep(self, given: Sequence[Mapping[str, Any]], folder: Path) -> None:
         """Write the manifest of all parts, as `totals` returned them.
@@ -107,35 +106,45 @@ def _read(batches: Iterable[Any], names: Sequence[str], identity: str | None) ->
     for batch in batches:
         there = identity in batch.schema.names and batch.num_rows
         if there and types.is_floating(kind := batch.schema.field(identity).type):
-            raise InputError(
-                f"{identity} is {kind}", "give all its cells as integers, without gaps, or as text"
-            )
+            raise _no_identity(str(identity), kind)
         for _, columns in record_batches(batch, names):
             yield columns
 
 
-def _record_batch(frame: Any) -> Any:
-    """Return a pandas frame as a pyarrow record batch; no cell is refused or affects another one."""
+def _of_frames(frames: Iterable[Any], names: Sequence[str], identity: str | None) -> Iterator[Batch]:
+    """Yield the columns of pandas frames.
+
+    Objects are read one by one: a type that is inferred from all cells of a column depends on each.
+    """
     from pyarrow import RecordBatch
 
-    names = list(map(str, frame.columns))
-    if len({*names}) < len(names):
-        raise InputError("a column appears twice in the frame", "rename one")
-    return RecordBatch.from_arrays([_array(frame.iloc[:, at]) for at in range(len(names))], names)
+    for frame in frames:
+        given = list(map(str, frame.columns))
+        if len({*given}) < len(given):
+            raise InputError("a column appears twice in the frame", "rename one")
+        columns = {name: frame.iloc[:, at] for at, name in enumerate(given)}
+        if lacking := [name for name in names if name not in columns]:
+            raise InputError(f"no column {lacking[0]}", f"there are {', '.join(given)[:200]}")
+        objects = [name for name in names if columns[name].dtype == object]
+        others = [name for name in names if name not in objects]
+        if identity in columns and len(frame) and columns[identity].dtype.kind == "f":
+            raise _no_identity(identity, columns[identity].dtype)
+        for start in range(0, len(frame), BATCH):
+            rows = {name: column.iloc[start : start + BATCH] for name, column in columns.items()}
+            batch: Batch = {name: rows[name].tolist() for name in objects}
+            typed = RecordBatch.from_arrays([_array(rows[name]) for name in others], others)
+            for _, some in record_batches(typed, others) if others else ():
+                batch |= some
+            yield batch
 
 
 def _array(column: Any) -> Any:
-    """Return a column as a pyarrow array.
+    """Return a column of one type as a pyarrow array."""
+    from pyarrow import Array, ChunkedArray
 
-    A column of mixed objects becomes text cell by cell: a type inferred from all cells could leak one.
-    """
-    from pyarrow import Array, ChunkedArray, array, string
+    found = Array.from_pandas(column)
+    return found.combine_chunks() if isinstance(found, ChunkedArray) else found
 
-    try:
-        found = Array.from_pandas(column)
-        if column.dtype != object or str(found.type) in ("string", "null"):
-            return found.combine_chunks() if isinstance(found, ChunkedArray) else found
-    except Exception:  # noqa: S110 - of one cell: the error, and that there is one, would reveal it
-        pass
-    texts = (shown(cell).encode(errors="backslashreplace").decode() for cell in column.tolist())
-    return array([text or None for text in texts], string())
+
+def _no_identity(name: str, kind: object) -> InputError:
+    return InputError(f"{name} is {kind}", "give all its cells as integers, without gaps, or as text")

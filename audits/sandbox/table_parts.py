@@ -160,7 +160,7 @@ def totals_of(
     if claim.data_file is None or claim.table is None:
         raise InputError("no table is declared", "give [data.columns]", claim.path)
     files = files_of(claim.data_file)
-    check_same_columns(files)
+    check_same_columns(files, claim.table.identity)
     if work.by_file:
         work = replace(work, partitions=len(files))
     if work.other and work.folder is not None:

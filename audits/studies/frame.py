@@ -8,14 +8,12 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from dpaccount.errors import InputError
-from mechanisms.table.cells import shown
+from mechanisms.table.cells import FATAL, shown
 
 FRAME_FILE: Final = "frame.csv"  #: the name of the data in the certificate of a DataFrame's study
 LISTS: Final = ("to_list", "to_pylist", "tolist")  #: of columns, by library
 #: what would end a line, or is refused in one: a row must stay one line
 ESCAPES: Final = {ord("\n"): r"\n", ord("\r"): r"\r", ord("\0"): r"\0"}
-#: what ends a program; a cell may raise any other error (polars panics)
-FATAL: Final = (KeyboardInterrupt, SystemExit, MemoryError)
 
 
 @contextmanager

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from audits.claim import Claim
 from dpaccount.documents import text_table
 from dpaccount.errors import InputError
-from mechanisms.table.cells import shown, text_of
-from mechanisms.table.columns import ORDERED_KINDS, Column, Table, plain
+from mechanisms.table.cells import shown, text_of, values_of
+from mechanisms.table.columns import ORDERED_KINDS, Column, Table
 from mechanisms.table.persons import SECRET_BYTES, keys_of
 from mechanisms.table.reading import ArrowCells, batches, check_same_columns, files_of
 from mechanisms.table.spelling import unread, widest
@@ -55,7 +55,7 @@ def look(claim: Claim) -> Looked:
     keys, secret = [], token_bytes(SECRET_BYTES)
     names = table.in_file
     files = files_of(claim.data_file)
-    check_same_columns(files)  # as a release does, so that both refuse the same files
+    check_same_columns(files, table.identity)  # as a release does, so that both refuse the same files
     for file in files:
         for batch in batches(file, names, table.names, table.dialect):
             found.rows += len(batch[names[0]])
@@ -82,7 +82,7 @@ def _add(found: Looked, table: Table, column: Column, cells: Sequence[object]) -
 def _distinct(cells: Sequence[object]) -> tuple[list[object], list[int]]:
     if isinstance(cells, ArrowCells):
         return cells.values, np.bincount(cells.places, minlength=len(cells.values)).tolist()
-    counted = Counter(plain(cells))
+    counted = Counter(values_of(cells))
     return list(counted), list(counted.values())
 
 

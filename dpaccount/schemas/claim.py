@@ -47,6 +47,7 @@ class ColumnTable(Closed, frozen=True):
     map: dict[str, str] | Absent = UNSET
     decimal: str | Absent = UNSET
     thousands: str | Absent = UNSET
+    negative: str | Absent = UNSET
     date_format: str | Absent = UNSET
 
 

@@ -10,7 +10,8 @@ from dpaccount.documents import Place
 from dpaccount.errors import InputError
 from dpaccount.noise.samplers import Floats
 from mechanisms.statistics.expressions import Codes, DerivedColumn
-from mechanisms.table.columns import NOWHERE, Column, plain, read_columns
+from mechanisms.table.cells import values_of
+from mechanisms.table.columns import NOWHERE, Column, read_columns
 from mechanisms.table.reading import Source, batches, one_file
 
 MOST_KEYS: Final = 1_000_000  #: rows of a public table
@@ -87,7 +88,7 @@ def _cells(source: Source, names: tuple[str, ...]) -> dict[str, list[object]]:
     columns: dict[str, list[object]] = {name: [] for name in names}
     for batch in batches(source, names):
         for name in names:
-            columns[name] += plain(batch[name])
+            columns[name] += values_of(batch[name])
         if len(columns[names[0]]) > MOST_KEYS:
             raise InputError("the table is too long", f"a public table has {MOST_KEYS} rows at most")
     return columns

@@ -11,8 +11,9 @@ import math
 import re
 from collections.abc import Iterable
 from contextlib import suppress
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
+from fractions import Fraction
 from typing import Final
 from unicodedata import normalize
 
@@ -20,6 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 ABSENT: Final = ("NAType", "NaTType")  #: classes of pandas' missing cells, which compare to nothing
+#: what ends a program; of a cell any other error is that of its class (polars panics)
+FATAL: Final = (KeyboardInterrupt, SystemExit, MemoryError)
 NUMBER_CELL: Final = re.compile(r"([+-]?)([0-9]*+)(\.?)([0-9]*+)(?:[eE]([+-]?)([0-9]{1,9}))?")
 NUMERIC: Final = "+-.0123456789"  #: how a number begins
 BYTES: Final = 6  #: of a number, which a double holds exactly
@@ -29,6 +32,47 @@ FLAGS: Final = {"true": 1, "false": 0}
 NOBODY: Final = frozenset({"", "nan", "na", "n/a", "<na>", "none", "null", "nat"})  #: ways to write a gap
 LOST: Final = 2.0**53  #: from which on a number that was held in double precision has lost its last digits
 MOST_DIGITS: Final = 60  #: digits of a whole number that is written out
+
+
+Value = str | bool | int | float | Decimal | date | None  #: of a cell; None is a missing one
+
+
+def value_of(cell: object) -> Value:
+    """Return a cell as one of Python's own values, by itself; None where it has none.
+
+    Whatever the class of a cell raises is a missing cell: an error would reveal it.  A number of single
+    precision is the shortest decimal that reads back as it, as programs write it.
+    """
+    if cell is None or type(cell) in (str, int, float, bool):
+        return cell  # type: ignore[return-value]
+    try:
+        if type(cell).__name__ in ABSENT or (isinstance(cell, Decimal) and cell.is_nan()):
+            return None
+        if isinstance(cell, np.float32 | np.float16 | Fraction):
+            return float(cell) if isinstance(cell, Fraction) else float(str(cell))
+        if isinstance(cell, np.generic):
+            return value_of(cell.item())
+        if isinstance(cell, bytes | bytearray):
+            return cell.decode("utf-8", "replace")
+        if isinstance(cell, str | Decimal | date):
+            return cell
+        return str(cell)
+    except FATAL:
+        raise
+    except BaseException:
+        return None
+
+
+def values_of(cells: Iterable[object]) -> Iterable[Value]:
+    """Return cells as Python's own values, in whatever way they were held.
+
+    A reader holds a column without gaps otherwise than one with: another row's gap would change what this
+    one counts as.
+    """
+    if isinstance(cells, np.ndarray) and (cells.dtype.kind in "biu" or cells.dtype == np.float64):
+        listed: list[Value] = cells.tolist()
+        return listed
+    return map(value_of, cells)
 
 
 def text_of(cell: object) -> str:
@@ -72,22 +116,20 @@ def identity_of(cell: object) -> int | str | None:
 
 
 def shown(cell: object) -> str:
-    """Return any cell as text that is read alike, empty where it has none: an error would reveal it."""
-    try:
-        lost = isinstance(cell, float | np.floating) and abs(float(cell)) >= LOST
-        return _bare(cell) if lost else text_of(cell)
-    except Exception:  # of a class of the user's own
-        return ""
+    """Return any cell as a text that is read alike; texts are never written otherwise."""
+    value = value_of(cell)
+    if isinstance(value, str):
+        return value
+    lost = isinstance(value, float) and abs(value) >= LOST
+    return _bare(value) if lost else text_of(value)
 
 
 def _bare(cell: object) -> str:
     """Return a cell as text without spaces around it, in Unicode's composed form; moments without zeros."""
-    if isinstance(cell, str):
-        text = cell.strip()
-    elif cell is None or type(cell).__name__ in ABSENT or _is_nan(cell):
+    value = value_of(cell)
+    if value is None or _is_nan(value):
         return ""
-    else:
-        text = (cell.decode("utf-8", "replace") if isinstance(cell, bytes) else str(cell)).strip()
+    text = str(value).strip()
     if not text.isascii():
         return normalize("NFC", text)
     if text[4:5] == text[7:8] == "-" and text[10:11] in ("T", " ") and text[-1].isdigit():
@@ -97,7 +139,7 @@ def _bare(cell: object) -> str:
 
 
 def _is_nan(cell: object) -> bool:
-    return isinstance(cell, float | np.floating | Decimal) and math.isnan(cell)
+    return isinstance(cell, float) and math.isnan(cell)
 
 
 def _number(text: str) -> tuple[str, bool] | None:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
 from dpaccount.noise.samplers import Floats
-from mechanisms.table.cells import HIGHEST, numbers_of, text_of
+from mechanisms.table.cells import HIGHEST, numbers_of, text_of, value_of, values_of
 from mechanisms.table.reading import USUAL_DIALECT, ArrowCells, Dialect
 
 COLUMN_KINDS: Final = ("number", "integer", "category", "text", "boolean", "date")
@@ -43,6 +43,10 @@ LONGEST_TEXT: Final = 240  #: bytes that may be declared
 COLUMN_NAME: Final = re.compile(r"[^\x00-\x1f]{1,200}")
 MINUS: Final = "\u2212"  #: as typographers write it
 DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+ENDLESS: Final = frozenset({"infinity", "-infinity"})  #: dates of PostgreSQL and DuckDB
+_DAY: Final = r"-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
+FAR: Final = re.compile(rf"-?[1-9][0-9]{{4,6}}{_DAY}(?![0-9])")
+BEFORE_CHRIST: Final = re.compile(rf"[0-9]{{1,7}}{_DAY}(?![0-9]).* ?\(?BC\)?")
 
 _TRUE, _FALSE = frozenset({"true", "t", "yes", "y", "1"}), frozenset({"false", "f", "no", "n", "0"})
 
@@ -175,7 +179,7 @@ class Column:
         if isinstance(cells, np.ndarray):
             # Each distinct cell is read once: a column of categories has few.
             values, places = np.unique(cells, return_inverse=True)
-            return self._codes(values.tolist())[places]
+            return self._codes(values_of(values))[places]
         return self._codes(cells)
 
     def _codes(self, cells: Iterable[object]) -> Floats:
@@ -198,19 +202,10 @@ class Column:
         inside: Floats = np.clip(numbers, low, high)
         wrong = np.isnan(numbers)
         if self.kind == "integer":
-            wrong |= inside != np.floor(inside)
+            wrong |= numbers != np.floor(numbers)
         if wrong.any():
             inside[wrong] = self.default
         return inside
-
-
-def plain(cells: Iterable[object]) -> Iterable[object]:
-    """Return cells as Python's own values, in whatever way they were held.
-
-    A single-precision number is written otherwise than the same number in Python, and a reader holds a
-    column without gaps otherwise than one with: another row's gap would change what this one counts as.
-    """
-    return cells.tolist() if isinstance(cells, np.ndarray) else cells
 
 
 def read_columns(place: Place, others: tuple[str, ...] = ()) -> tuple[Column, ...]:
@@ -257,39 +252,52 @@ def _end(place: Place, kind: str) -> Fraction:
 
 
 def day_number(cell: object) -> float:
-    """Return the number of a date, or of a text that begins with one; NaN for what is none."""
-    if isinstance(cell, str) and (match := DATE.match(cell.strip())) is not None:
-        try:
-            cell = date.fromisoformat(match[0])
-        except ValueError:
-            return math.nan
-    return float(cell.toordinal()) if isinstance(cell, date) else math.nan
+    """Return the number of a date, or of a text that begins with one; NaN for what is none.
+
+    Days beyond the calendar, as databases have them, are infinitely far.
+    """
+    value = value_of(cell)
+    if not isinstance(value, str):
+        return float(value.toordinal()) if isinstance(value, date) else math.nan
+    text = value.strip()
+    if text.lower() in ENDLESS or FAR.match(text) is not None:
+        return -math.inf if text.startswith("-") else math.inf
+    if BEFORE_CHRIST.fullmatch(text) is not None:
+        return -math.inf
+    match = DATE.match(text)
+    try:
+        return math.nan if match is None else float(date.fromisoformat(match[0]).toordinal())
+    except ValueError:
+        return math.nan
 
 
 def _numbers(cells: Iterable[object]) -> Floats:
     if isinstance(cells, ArrowCells):
         numbers = cells.numbers()
         return _numbers(cells.values)[cells.places] if numbers is None else numbers.copy()
-    if isinstance(cells, np.ndarray) and cells.dtype.kind in "iuf":
+    if isinstance(cells, np.ndarray) and (cells.dtype.kind in "iu" or cells.dtype == np.float64):
         return cells.astype(np.float64, copy=False)
     return np.fromiter(map(_number, cells), dtype=np.float64)
 
 
 def _number(cell: object) -> float:
-    """Return a cell as a number, NaN for what is none; booleans and text within text are none."""
-    if isinstance(cell, bool | np.bool_):
+    """Return a cell as a number, NaN for what is none, as truth values are."""
+    value = value_of(cell)
+    if value is None or isinstance(value, bool | date):
         return math.nan
+    if isinstance(value, str):
+        if "_" in value:  # as Python writes numbers, and no file
+            return math.nan
+        value = value.replace(MINUS, "-")
     try:
-        return float(cell.replace(MINUS, "-") if isinstance(cell, str) else cell)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+        return float(value)
+    except ValueError:
         return math.nan
     except OverflowError:  # an integer beyond the doubles
-        return math.inf if cell > 0 else -math.inf  # type: ignore[operator]
+        return math.inf if value > 0 else -math.inf  # type: ignore[operator]
 
 
 def _flag(cell: object, default: float) -> float:
-    if isinstance(cell, bool | np.bool_):
-        return float(cell)
     text = text_of(cell).lower()
     return 1.0 if text in _TRUE else 0.0 if text in _FALSE else default
 
@@ -329,7 +337,8 @@ class Table:
     one identity are one person's, `rows` counts persons, and at most `max_rows` of a person count.
     Under replace-one that number is public, and so is who is in the table; under add-remove it is the
     most there may be.  The `derived` columns are in no file: they follow from the others.  `dialect` and
-    `spellings` say how files, and cells of some columns, are written, where that is not as usual.
+    `spellings` say how files, and cells of some columns, are written, where that is not as usual.  `first`
+    names the columns of the first edition, by which the rows that count are chosen; none: all are.
     """
 
     columns: tuple[Column, ...]
@@ -339,6 +348,7 @@ class Table:
     derived: tuple[Column, ...] = ()
     dialect: Dialect = USUAL_DIALECT
     spellings: tuple[Written, ...] = ()
+    first: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse what declares no table."""

@@ -1,8 +1,7 @@
-"""Contribution bounding in one pass: which rows count, from one counter per person.
+"""How many rows each person has, from one counter per person.
 
-The first `max_rows` rows of a person count, in the order in which they are given.  A person is known by a
-key of 128 bits: an integer is its own key; a text has a linear hash, drawn afresh for every table.  How
-identities are compared, however they are written, is said in `cells`.
+A person is known by a key of 128 bits: an integer is its own key; a text has a linear hash, drawn afresh for
+every table.  How identities are compared, however they are written, is said in `cells`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -14,8 +13,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from mechanisms.table.cells import FLAGS, LOST, NOBODY, NUMERIC, identity_of
-from mechanisms.table.columns import plain
+from mechanisms.table.cells import FLAGS, LOST, NOBODY, NUMERIC, identity_of, values_of
 from mechanisms.table.reading import ArrowCells
 
 Keys = NDArray[np.uint64]  #: [n, 2]
@@ -62,8 +60,8 @@ def keys_of(cells: Sequence[object], secret: bytes) -> Keys:
         return _python_keys(cells, secret)
     if cells.dtype.kind in "iu":
         return _integer_keys(cells)
-    if cells.dtype.kind != "f":
-        return _python_keys(cells.tolist(), secret)
+    if cells.dtype != np.float64:
+        return _python_keys(values_of(cells), secret)
     integral = (np.abs(cells) < LOST) & (cells == np.floor(cells))
     keys = _integer_keys(np.where(integral, cells, 0).astype(np.int64))
     if not integral.all():
@@ -76,7 +74,7 @@ def owners_of(cells: Sequence[object]) -> list[object]:
     if isinstance(cells, ArrowCells):
         owners = list(map(identity_of, cells.values))
         return [owners[place] for place in cells.places.tolist()]
-    return list(map(identity_of, plain(cells)))
+    return list(map(identity_of, values_of(cells)))
 
 
 def _integer_keys(numbers: NDArray[Any]) -> Keys:
@@ -257,6 +255,17 @@ class PersonCounters:
         added = np.add.reduceat(fits, first, dtype=np.uint16) if len(first) else np.zeros(0, np.uint16)
         self._counts[own[first]] += added
         return kept
+
+    def beyond(self, keys: Keys, most: int) -> Mask:
+        """Return which of the rows with these keys are of persons with more than `most` rows."""
+        slots = self._slots(keys)  # before the counters are looked at, which it may move
+        beyond: Mask = self._counts[slots] > most
+        return beyond
+
+    @property
+    def most(self) -> int:
+        """Return the largest number of rows of a person, as far as they are counted."""
+        return int(self._counts.max(initial=0))
 
     @property
     def number(self) -> int:

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpaccount.errors import InputError
+from mechanisms.table.cells import value_of
 
 ARROW: Final = (".arrow", ".feather", ".ipc")
 KNOWN: Final = (".csv", ".parquet", *ARROW)
@@ -234,18 +235,27 @@ class Dialect:
 
 
 USUAL_DIALECT: Final = Dialect()
+NUMBERS: Final = re.compile("u?int[0-9]+|halffloat|float|double")  #: types of pyarrow
 Batch = dict[str, Sequence[object]]  #: the cells of some rows, by column
 Counted = tuple[int, Batch]  #: a batch, after its number of rows: it may have no column
 
 
-def check_same_columns(files: Sequence[DataFile]) -> None:
-    """Refuse Parquet or Arrow files of other column types than the first one, which are public."""
+def check_same_columns(files: Sequence[DataFile], identity: str | None = None) -> None:
+    """Refuse Parquet or Arrow files of other column types than the first one, which are public.
+
+    Types that depend on whether there are gaps are alike: that of a column without any cell, and whole and
+    broken numbers; but not where the column is the `identity`, whose numbers lose digits.
+    """
     types: dict[str, str] = {}
     for file in files if files[0].kind != ".csv" and len(files) > 1 else ():
         with _arrow_file(file) as (schema, _):
             for name, kind in ((field.name, str(field.type)) for field in schema):
-                if types.setdefault(name, kind) != kind:
-                    what = f"the column {name} is {kind}, in {files[0].name} {types[name]}"
+                if kind == "null":
+                    continue
+                other = types.setdefault(name, kind)
+                numbers = name != identity and NUMBERS.fullmatch(kind) and NUMBERS.fullmatch(other)
+                if kind != other and not numbers:
+                    what = f"the column {name} is {kind}, in another file {other}"
                     raise InputError(what, "write one type", str(file.place))
 
 
@@ -538,7 +548,11 @@ class ArrowCells(Sequence[object]):
 def _column(cells: Any) -> Sequence[object]:
     from pyarrow import compute, types
 
+    if types.is_dictionary(cells.type) and types.is_floating(cells.type.value_type):
+        cells = cells.dictionary_decode()
     kind = cells.type
+    if types.is_float16(kind) or types.is_float32(kind):
+        return _doubles(cells)
     sized = types.is_string(kind) or types.is_large_string(kind) or types.is_binary(kind)
     if sized and cells.nbytes > LONGEST_LINE:
         cells = compute.if_else(compute.less_equal(compute.binary_length(cells), LONGEST_LINE), cells, None)
@@ -546,6 +560,17 @@ def _column(cells: Any) -> Sequence[object]:
     if numeric and not cells.null_count:
         return cells.to_numpy(zero_copy_only=False)
     return ArrowCells(cells)
+
+
+def _doubles(cells: Any) -> Sequence[object]:
+    """Return numbers of lower precision as the shortest decimals that read back as them."""
+    from pyarrow import array, float64
+
+    held = cells.to_numpy(zero_copy_only=False)
+    distinct, places = np.unique(held, return_inverse=True)
+    doubles = np.array([value_of(number) for number in distinct], dtype=np.float64)[places]
+    gaps = np.array(cells.is_null())
+    return ArrowCells(array(doubles, float64(), mask=gaps)) if gaps.any() else doubles  # type: ignore[return-value]
 
 
 def _listed(cells: Any) -> list[object]:
@@ -557,9 +582,13 @@ def _listed(cells: Any) -> list[object]:
 
 
 def _value(cell: Any) -> object:
-    """Return the Python value of a cell; nothing where it cannot hold it."""
+    """Return the Python value of a cell, None where it has none; of days beyond the calendar, "infinity"."""
+    from pyarrow import types
+
     try:
         value: object = cell.as_py()
     except Exception:  # pyarrow and its callbacks raise many kinds of exceptions
-        return None
+        # Nanoseconds in 64 bits stay within the calendar.
+        far = types.is_date(cell.type) or (types.is_timestamp(cell.type) and cell.type.unit != "ns")
+        return ("-infinity" if cell.value < 0 else "infinity") if far else None
     return value

@@ -1,13 +1,12 @@
 """From a file to the rows that a mechanism takes: cells to codes, codes to rows, rows to persons.
 
-A person's first `max_rows` rows in the file count; this depends on that person's rows alone.  Slots
+Of a person `max_rows` rows count (`kept_rows`); this depends on that person's rows alone.  Slots
 are in the order of the identities, which under replace-one are public: a person whose rows are
 replaced keeps the slot, and no other slot changes.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from secrets import token_bytes
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,31 +15,35 @@ from dpaccount.errors import InputError
 from dpaccount.noise.samplers import Floats
 from dpaccount.relation import kind_of
 from mechanisms.table.columns import Table
-from mechanisms.table.persons import SECRET_BYTES, PersonCounters, keys_of, owners_of
+from mechanisms.table.kept_rows import Digests, KeptRows, digests_of
+from mechanisms.table.persons import owners_of
 from mechanisms.table.reading import Batch, Source, batches
 
+Owned = tuple[Sequence[object], Digests, Floats]  #: the identity's cells, digests and codes of some rows
 
-def bounded(
-    owned: Iterable[tuple[Sequence[object], Floats]], max_rows: int, default: Sequence[float]
-) -> tuple[list[str], Floats]:
+
+def bounded(owned: Iterable[Owned], max_rows: int, default: Sequence[float]) -> tuple[list[str], Floats]:
     """Return the identities in order, and a wide row for each: the number of rows, then the rows.
 
-    `owned` has the cell with the identity and the codes of each row, in the file's order.  A person with
-    fewer rows is padded with `default`.
+    `owned` has the rows, in any order.  A person with fewer rows is padded with `default`.
     """
-    kept: dict[str, list[Floats]] = {}
-    persons, secret = PersonCounters(max_rows, 0), token_bytes(SECRET_BYTES)
-    for cells, codes in owned:
-        owners = owners_of(cells)
-        for place in np.flatnonzero(persons.keep(keys_of(cells, secret))).tolist():
-            kept.setdefault(str(owners[place]), []).append(codes[place])
-    order = sorted(kept)
+    numbers: dict[str, int] = {}
+    kept = KeptRows(max_rows)
+    for cells, digests, codes in owned:
+        owners = [None if owner is None else str(owner) for owner in owners_of(cells)]
+        there = np.array([owner is not None for owner in owners], dtype=bool)
+        units = [(numbers.setdefault(owner, len(numbers)), 0) for owner in owners if owner is not None]
+        keys = np.array(units, dtype=np.uint64).reshape(len(units), 2)
+        kept.add(keys, digests[there], np.asarray(codes)[there])
+    keys, rows = kept.rows()
+    order = sorted(numbers)
+    slots = np.argsort([numbers[owner] for owner in order]).astype(np.int64)
     width = len(default)
     table = np.tile(np.array([0.0, *list(default) * max_rows]), (len(order), 1))
-    for slot, owner in enumerate(order):
-        own = kept[owner]
-        table[slot, 0] = len(own)
-        table[slot, 1 : 1 + width * len(own)] = np.concatenate(own)
+    for slot, row in zip(slots[keys[:, 0].astype(np.int64)].tolist(), rows, strict=True):
+        at = 1 + width * int(table[slot, 0])
+        table[slot, at : at + width] = row
+        table[slot, 0] += 1
     return order, table
 
 
@@ -102,8 +105,15 @@ def codes_of(batch: Batch, table: Table, names: Sequence[str]) -> Floats:
     return np.column_stack([np.zeros((len(next(iter(batch.values()))), 0)), *codes])
 
 
-def _owned(path: Source, table: Table, reading: Reading) -> Iterator[tuple[Sequence[object], Floats]]:
+def digests_in(batch: Batch, table: Table) -> Digests:
+    """Return the digests by which rows of a batch are chosen, from all declared columns."""
+    first = table.first or table.names
+    later = [name for name in table.names if name not in first]
+    return digests_of(codes_of(batch, table, first), codes_of(batch, table, later))
+
+
+def _owned(path: Source, table: Table, reading: Reading) -> Iterator[Owned]:
     identity = str(table.identity)
-    names = tuple(dict.fromkeys((*reading.names, identity)))
-    for batch in batches(path, names, table.names, table.dialect):
-        yield batch[identity], reading.encode(codes_of(batch, table, reading.names))
+    for batch in batches(path, table.in_file, table.names, table.dialect):
+        codes = reading.encode(codes_of(batch, table, reading.names))
+        yield batch[identity], digests_in(batch, table), codes

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
 from dpaccount.noise.samplers import Floats
-from mechanisms.table.cells import text_of
-from mechanisms.table.columns import DIALECT, MINUS, NUMERIC_KINDS, Column, Table, plain, read_table
+from mechanisms.table.cells import text_of, values_of
+from mechanisms.table.columns import DIALECT, MINUS, NUMERIC_KINDS, Column, Table, read_table
 from mechanisms.table.reading import ArrowCells, Dialect
 
 DECIMALS: Final = (".", ",")
@@ -29,6 +29,9 @@ DECIMALS: Final = (".", ",")
 THOUSANDS: Final = {".": ".", ",": ",", "'": "'’", " ": " \u00a0\u202f", "_": "_"}
 PARTS: Final = {"%d": "{1,2}", "%m": "{1,2}", "%Y": "{4}"}  #: of a date, and how many digits
 SPACES: Final = " \t\u00a0\u2009\u202f"  #: between a number and its unit
+BRACKETS: Final = "()[]{}<>"
+SIGNS: Final = f"+-{MINUS}"
+NEGATIVES: Final = ("()", "-")  #: in brackets, or with the sign behind
 LONGEST_CELL: Final = 1000  #: characters; of a text so many count, and what is longer is no number or date
 MOST_MAPPED: Final = 10_000
 FARTHEST: Final = Fraction(10**15)  #: of a bound
@@ -40,6 +43,7 @@ WRITING: Final = {
     "fold": ("category", "text"),
     "decimal": NUMERIC_KINDS,
     "thousands": NUMERIC_KINDS,
+    "negative": NUMERIC_KINDS,
     "date_format": ("date",),
 }
 
@@ -50,8 +54,10 @@ class Spelling:
 
     From both ends of a cell the characters of `strip` are removed, and white space.  With `fold`, letters
     count alike in either case.  A cell that `map` lists then reads as what it says there, and "" is missing.
-    Others are numbers with the given `decimal` mark, and with `thousands` between groups of three digits; or
-    begin with a date in `date_format`, of %d, %m and %Y.  Only texts are: a number of a Parquet file is one.
+    Others are numbers with the given `decimal` mark, and with `thousands` between groups of three digits; the
+    sign is before or behind what is removed, or as `negative` says: brackets, or a minus sign at the end.  Or
+    they begin with a date in `date_format`, of %d, %m and %Y.  Only texts are: a number of a Parquet
+    file is one.
     Raises `InputError` for what contradicts itself, or the column.
     """
 
@@ -61,6 +67,7 @@ class Spelling:
     fold: bool = False
     decimal: str = "."
     thousands: str = ""
+    negative: str = ""
     date_format: str | None = None
 
     def __post_init__(self) -> None:
@@ -73,6 +80,10 @@ class Spelling:
             )
         if self.thousands == self.decimal:
             raise InputError(f"thousands and decimal are both {self.decimal!r}", "give two different marks")
+        if self.negative and self.negative not in NEGATIVES:
+            raise InputError(
+                f"negative is {self.negative[:9]!r}", f"known: {', '.join(map(repr, NEGATIVES))}"
+            )
         if self.date_format is not None:
             self._check_date_format(self.date_format)
         self._check_strip()
@@ -91,9 +102,12 @@ class Spelling:
 
     def _check_strip(self) -> None:
         """Refuse to remove what a value begins or ends with, or what would leave another number."""
-        ends = f"0123456789+-.,{MINUS}" if self.column.kind in (*NUMERIC_KINDS, "date") else ""
+        ends = f"0123456789.,{SIGNS}" if self.column.kind in (*NUMERIC_KINDS, "date") else ""
         ends += "".join(label[:1] + label[-1:] for label in self.column.values)
         ends += "truefalsyno10" if self.column.kind == "boolean" else ""
+        if self.column.kind in NUMERIC_KINDS and (marks := [mark for mark in self.strip if mark in BRACKETS]):
+            right = 'leave it out; say negative = "()" where brackets mean a minus sign'
+            raise InputError(f"strip has {marks[0]!r}, and a number in brackets may be negative", right)
         wrong = [mark for mark in self.strip if mark in ends]
         if wrong:
             raise InputError(f"strip has {wrong[0]!r}, with which a value begins or ends", "leave it out")
@@ -109,7 +123,7 @@ class Spelling:
         """Return each cell's code, as `Column.codes` does; never fails."""
         if isinstance(cells, ArrowCells):  # once a distinct cell
             return self.column.codes(list(map(self.read, cells.values)))[cells.places]
-        return self.column.codes(list(map(self.read, plain(cells))))
+        return self.column.codes(list(map(self.read, values_of(cells))))
 
     def read(self, cell: object) -> object:
         """Return a cell as it would be written if nothing was declared.
@@ -117,7 +131,7 @@ class Spelling:
         "" is none that is written as declared, and None one that is declared to be missing.
         """
         bare = cell.decode("utf-8", "replace") if isinstance(cell, bytes) else cell
-        text = bare.strip().strip(self.strip + SPACES) if isinstance(bare, str) else None
+        text = self._stripped(bare) if isinstance(bare, str) else None
         if text is not None and len(text) > LONGEST_CELL:
             text = text[:LONGEST_CELL] if self.column.kind in ("text", "category") else ""
         key = self._key(bare if text is None else text)
@@ -131,6 +145,22 @@ class Spelling:
         if self.notation is not None:
             return self.notation(text)
         return key if self.fold else text
+
+    def _stripped(self, cell: str) -> str:
+        """Return a text without what is removed from its ends; of a number the sign comes first."""
+        marks = self.strip + SPACES
+        text = cell.strip().strip(marks)
+        if self.column.kind not in NUMERIC_KINDS or not (self.strip or self.negative):
+            return text
+        if text[:1] and text[0] in SIGNS:  # -$5.00
+            return text[0] + text[1:].lstrip(marks)
+        inner = ""
+        if self.negative == "()" and text[:1] == "(" and text[-1] == ")":
+            inner = text[1:-1].strip(marks)
+        elif self.negative == "-" and text[-1:] in ("-", MINUS):
+            inner = text[:-1].rstrip(marks)
+        # Two signs, and brackets around a sign, are not what anybody declared.
+        return f"-{inner}" if inner and inner[0] not in SIGNS else text
 
     def _key(self, cell: object) -> str:
         """Return what cells that are read alike have in common."""

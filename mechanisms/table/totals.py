@@ -12,6 +12,7 @@ table: eight bytes each.  The files are as private as the table.
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -23,14 +24,35 @@ from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Floats, Integers
 from mechanisms.subject import Additive, Domain, Rows, View
 from mechanisms.table.columns import Table
+from mechanisms.table.kept_rows import Digests, KeptRows
 from mechanisms.table.persons import INTEGER, Keys, PersonCounters, keys_of, mixed, runs_of
 from mechanisms.table.reading import BATCH, ArrowCells, Batch, DataFile, batches
-from mechanisms.table.rows import Reading, codes_of
+from mechanisms.table.rows import Reading, codes_of, digests_in
 
 BLOCK: Final = 1000  #: rows of a table without identities that belong to one part
 MOST_NUMBERS: Final = 2**23  #: of the rows that a mechanism sums at once
 MOST_MARKS: Final = 2**24  #: about as many persons are compared between files; of more, a sample
 Codes = Callable[[NDArray[np.int64]], Floats]  #: row numbers of a batch ↦ their codes
+
+
+@dataclass(frozen=True)
+class KeyedRows:
+    """The keys of the units of some rows, and what gives the digests and codes of some of them."""
+
+    keys: Keys
+    digests: Callable[[NDArray[np.int64]], Digests]
+    codes: Codes
+
+    def held(self) -> "KeyedRows":
+        """Return them with the digests and codes of all."""
+        every = np.arange(len(self.keys))
+        return KeyedRows(self.keys, self.digests(every).__getitem__, self.codes(every).__getitem__)
+
+    @staticmethod
+    def of(codes: Floats) -> "KeyedRows":
+        """Return rows of which only the codes matter."""
+        nothing = np.zeros((len(codes), 2), dtype=np.uint64)
+        return KeyedRows(nothing, nothing.__getitem__, codes.__getitem__)
 
 
 @dataclass(frozen=True)
@@ -79,7 +101,7 @@ class Summed:
         """
         if part.by_file:
             files, part = files[part.number : part.number + 1], TablePart(0, 1, part.secret, by_file=True)
-        return self.of_batches(self.batches_of(files), part)
+        return self.of_batches(lambda: self.batches_of(files), part)
 
     def batches_of(self, files: Iterable[DataFile]) -> Iterator[Batch]:
         """Yield the columns that are read of some files, in their order."""
@@ -88,24 +110,33 @@ class Summed:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return the columns that are read, with that of identities; at least one."""
-        identity = self.table.identity
-        return (
-            tuple(dict.fromkeys((*self.reading.names, *([identity] if identity else ()))))
-            or self.table.names[:1]
-        )
+        """Return the columns that are read, with that of identities; at least one.
+
+        Where rows of a unit may not count, all declared ones are: by them it is chosen which do.
+        """
+        if self.table.identity is None:
+            return self.reading.names or self.table.names[:1]
+        return tuple(dict.fromkeys((*self.reading.names, *self.table.in_file)))
 
     @property
     def width(self) -> int:
         """Return how many totals there are."""
         return len(self._query(np.zeros((0, len(self.domain.low)))))
 
-    def of_batches(self, several: Iterable[Batch], part: TablePart) -> TableTotals:
-        """Return the totals of a part of some batches of rows, in this order."""
-        return self.of_keyed(self.keyed(several, part.secret), part)
+    def of_batches(self, read: Callable[[], Iterable[Batch]], part: TablePart) -> TableTotals:
+        """Return the totals of a part of some batches of rows, which may be `read` twice."""
+        return self.of_keyed(lambda: self.keyed(read(), part.secret), part)
 
-    def keyed(self, several: Iterable[Batch], secret: bytes) -> Iterator[tuple[Keys, Codes]]:
-        """Yield the keys of the units of each batch's rows, and what gives the codes of some of them.
+    def of_stream(self, several: Iterable[Batch], part: TablePart) -> TableTotals:
+        """Return the totals of a part of some batches that are read once: the codes of all rows are held."""
+        once = self.keyed(several, part.secret)
+        if self.table.identity is None:
+            return self.of_keyed(lambda: once, part)
+        held = [rows.held() for rows in once]
+        return self.of_keyed(lambda: held, part)
+
+    def keyed(self, several: Iterable[Batch], secret: bytes) -> Iterator[KeyedRows]:
+        """Yield the keys of the units of each batch's rows, and what gives digests and codes of some of them.
 
         The unit is the person, or the row: its number, whatever batches it is read in.
         """
@@ -116,7 +147,7 @@ class Summed:
             else:
                 keys = np.full((len(batch[self.names[0]]), 2), INTEGER)
                 keys[:, 0] = np.arange(rows, rows := rows + len(keys))
-            yield keys, lambda some, batch=batch: self._codes(batch, some)  # type: ignore[misc]
+            yield KeyedRows(keys, partial(self._digests, batch), partial(self._codes, batch))
 
     def parts_of(self, keys: Keys, part: TablePart) -> NDArray[np.int64]:
         """Return the part of each unit, the same one in all parts and on all machines."""
@@ -126,32 +157,52 @@ class Summed:
         bits = mixed(keys, int.from_bytes(part.secret[:8]))
         return (bits >> np.uint64(1)).astype(np.int64) % part.of
 
-    def of_keyed(self, several: Iterable[tuple[Keys, Codes]], part: TablePart) -> TableTotals:
-        """Return the totals of a part of some batches of `keyed` rows, in this order."""
-        total = self._query(np.zeros((0, len(self.domain.low))))
-        persons = PersonCounters(self.table.max_rows, -(-self.table.rows // part.of))
-        at_once = max(1, MOST_NUMBERS // len(self.domain.low))
-        units = 0
-        for keys, codes in several:
-            kept = self._kept(keys, persons, part)
-            units += int(np.count_nonzero(kept))
-            for some in np.array_split(np.flatnonzero(kept), np.count_nonzero(kept) // at_once + 1):
-                total = total + self._sums(codes(some))
-        if self.table.identity is None:
+    def of_keyed(self, read: Callable[[], Iterable[KeyedRows]], part: TablePart) -> TableTotals:
+        """Return the totals of a part of some batches of `keyed` rows, which are `read` again if need be.
+
+        That is where a unit has more rows than count: only then do the digests of rows matter.
+        """
+        total, units = self._query(np.zeros((0, len(self.domain.low)))), 0
+        most, bounded = self.table.max_rows, self.table.identity is not None
+        persons = PersonCounters(most + 1, -(-self.table.rows // part.of))
+        for rows in read():
+            here = np.flatnonzero(self._here(rows.keys, part))
+            if bounded:
+                here = here[persons.keep(rows.keys[here]) | (persons.most > most)]
+            if persons.most <= most:
+                units += len(here)
+                total = total + self._summed(rows, here)
+        if not bounded:
             return TableTotals(total, units)
+        if persons.most > most:
+            total = self._of_kept(read(), persons, part)
         marks = self._marks(persons.keys(), part.secret) if part.by_file else b""
         return TableTotals(total, persons.number, marks)
 
-    def _kept(self, keys: Keys, persons: PersonCounters, part: TablePart) -> NDArray[np.bool_]:
-        """Return which rows of a batch count, of those whose units are in the part."""
-        bounded = self.table.identity is not None
-        if part.of == 1:
-            return persons.keep(keys) if bounded else np.ones(len(keys), dtype=bool)
-        # All rows of a person are in one part, so that whichever of them count is decided by one counter.
-        here: NDArray[np.bool_] = self.parts_of(keys, part) == part.number
-        if bounded:
-            here[here] = persons.keep(keys[here])
-        return here
+    def _of_kept(self, several: Iterable[KeyedRows], persons: PersonCounters, part: TablePart) -> Integers:
+        """Return the totals where some of the `persons` have more rows than count."""
+        total = self._query(np.zeros((0, len(self.domain.low))))
+        kept = KeptRows(self.table.max_rows)
+        for rows in several:
+            here = np.flatnonzero(self._here(rows.keys, part) & (rows.keys[:, 1] != 0))
+            beyond = persons.beyond(rows.keys[here], self.table.max_rows)
+            total = total + self._summed(rows, here[~beyond])
+            some = here[beyond]
+            kept.add(rows.keys[some], rows.digests(some), rows.codes(some))
+        codes = kept.rows()[1]
+        return total + self._summed(KeyedRows.of(codes), np.arange(len(codes)))
+
+    def _summed(self, rows: KeyedRows, some: NDArray[np.int64]) -> Integers:
+        """Return the totals of some rows, a bounded number of them at once."""
+        total = self._query(np.zeros((0, len(self.domain.low))))
+        at_once = max(1, MOST_NUMBERS // len(self.domain.low))
+        for few in np.array_split(some, len(some) // at_once + 1):
+            total = total + self._sums(rows.codes(few))
+        return total
+
+    def _here(self, keys: Keys, part: TablePart) -> NDArray[np.bool_]:
+        """Return which rows are of units that are in the part: all rows of a person are in one."""
+        return np.ones(len(keys), dtype=bool) if part.of == 1 else self.parts_of(keys, part) == part.number
 
     def _marks(self, keys: Keys, secret: bytes) -> bytes:
         """Return 64 random-looking bits of each key: of a sample where persons are many."""
@@ -161,8 +212,11 @@ class Summed:
         return marks.astype("<u8").tobytes()
 
     def _codes(self, batch: Batch, rows: NDArray[np.int64]) -> Floats:
-        some = {name: _some(batch[name], rows) for name in self.names}
-        return codes_of(some, self.table, self.reading.names)
+        names = self.reading.names or self.names[:1]
+        return codes_of({name: _some(batch[name], rows) for name in names}, self.table, self.reading.names)
+
+    def _digests(self, batch: Batch, rows: NDArray[np.int64]) -> Digests:
+        return digests_in({name: _some(batch[name], rows) for name in self.table.names}, self.table)
 
     def _sums(self, codes: Floats) -> Integers:
         blocks = self.reading.blocks
@@ -205,7 +259,7 @@ class FromTotals:
 
 
 BYTES_HELD: Final = 2**26  #: bytes of rows that are held before they are written
-KEY_WORDS: Final = 2  #: words of a key
+KEY_WORDS: Final = 4  #: words of a key and of the digests by which rows are chosen
 
 
 def divide(
@@ -223,7 +277,7 @@ def divide(
     """
     digests = [hashlib.sha256() for _ in range(part.of)]
     held: list[list[bytes]] = [[] for _ in digests]
-    size = 0
+    size, bounded = 0, what.table.identity is not None
 
     def write() -> None:
         check()
@@ -234,15 +288,17 @@ def divide(
                     digests[number].update(block)
             blocks.clear()
 
-    for keys, codes in what.keyed(what.batches_of(files), part.secret):
-        words = np.column_stack([keys, codes(np.arange(len(keys))).view(np.uint64)])
-        numbers = what.parts_of(keys, part)
+    for rows in what.keyed(what.batches_of(files), part.secret):
+        every = np.arange(len(rows.keys))
+        chosen = rows.digests(every) if bounded else np.zeros((len(every), 2), dtype=np.uint64)
+        words = np.hstack([rows.keys, chosen, rows.codes(every).view(np.uint64)])
+        numbers = what.parts_of(rows.keys, part)
         # a stable sort is quicker on short integers
         order = np.argsort(numbers.astype(np.uint16) if part.of <= 2**16 else numbers, kind="stable")
         ends = np.cumsum(np.bincount(numbers, minlength=part.of))[:-1]
-        for blocks, rows in zip(held, np.split(words[order], ends), strict=True):
-            if len(rows):
-                blocks.append(rows.astype("<u8").tobytes())
+        for blocks, some in zip(held, np.split(words[order], ends), strict=True):
+            if len(some):
+                blocks.append(some.astype("<u8").tobytes())
         size += words.nbytes
         if size > BYTES_HELD:
             write()
@@ -253,10 +309,11 @@ def divide(
 
 def totals_of_rows(what: Summed, part: TablePart, folder: Path, digest: str) -> TableTotals:
     """Return the totals of a part whose rows `divide` wrote; raises `InputError` for other rows."""
-    return what.of_keyed(_rows(folder / str(part.number), KEY_WORDS + len(what.reading.names), digest), part)
+    path, width = folder / str(part.number), KEY_WORDS + len(what.reading.names)
+    return what.of_keyed(lambda: _rows(path, width, digest), part)
 
 
-def _rows(path: Path, width: int, digest: str) -> Iterator[tuple[Keys, Codes]]:
+def _rows(path: Path, width: int, digest: str) -> Iterator[KeyedRows]:
     read = hashlib.sha256()
     with path.open("rb") as file:
         while block := file.read(BATCH * 8 * width):
@@ -264,6 +321,7 @@ def _rows(path: Path, width: int, digest: str) -> Iterator[tuple[Keys, Codes]]:
             if len(block) % (8 * width):
                 break  # it was cut: so its digest differs, too
             words = np.frombuffer(block, dtype="<u8").reshape(-1, width)
-            yield words[:, :KEY_WORDS], words[:, KEY_WORDS:].view(np.float64).__getitem__
+            codes = words[:, KEY_WORDS:].view(np.float64)
+            yield KeyedRows(words[:, :2], words[:, 2:KEY_WORDS].__getitem__, codes.__getitem__)
     if read.hexdigest() != digest:
         raise InputError("the rows of a part are not as they were written", "start again", path)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain
 
 import numpy as np
 import pytest
@@ -31,30 +32,31 @@ def of(made_by, relation="replace-one", **parameters):
     return by_person(made_by, Place(parameters, "claim.toml"), table, relation, make)[0]
 
 
-def listed(batches):
-    return [(owner, row) for owners, rows in batches for owner, row in zip(owners, rows, strict=True)]
+def together(batches):
+    """Return all rows as one batch."""
+    owners, digests, rows = zip(*batches, strict=True)
+    return [*chain(*owners)], np.concatenate(digests), np.concatenate(rows)
 
 
 def after_grouping(batches, max_rows, default):
     """Count every row of a person: the bound comes too late."""
-    rows = listed(batches)
-    return bounded([([who for who, _ in rows], [row for _, row in rows])], 3 * max_rows, default)
+    return bounded(batches, 3 * max_rows, default)
 
 
 def first_appearance(batches, max_rows, default):
     """Give slots in the order in which persons appear."""
-    rows = listed(batches)
-    order, persons = bounded([([who for who, _ in rows], [row for _, row in rows])], max_rows, default)
-    seen = list(dict.fromkeys(str(identity_of(who)) for who, _ in rows))
+    batches = list(batches)
+    order, persons = bounded(batches, max_rows, default)
+    seen = list(dict.fromkeys(str(identity_of(who)) for who in together(batches)[0]))
     return seen, persons[[order.index(who) for who in seen]]
 
 
 def chosen_by_all(batches, max_rows, default):
     """Choose which rows of a person count by a number that everybody's rows decide."""
-    rows = listed(batches)
-    if sum(float(row[0]) for _, row in rows) % 2 >= 1:
-        rows = rows[::-1]
-    return bounded([([who for who, _ in rows], [row for _, row in rows])], max_rows, default)
+    owners, digests, rows = together(batches)
+    if rows[:, 0].sum() % 2 >= 1:
+        digests = ~digests
+    return bounded([(owners, digests, rows)], max_rows, default)
 
 
 def batch_by_batch(batches, max_rows, default):

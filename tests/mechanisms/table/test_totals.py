@@ -29,6 +29,7 @@ from mechanisms.second_moments import SecondMoments
 from mechanisms.table import Column, Table, persons, reading, totals
 from mechanisms.table.bind_columns import bind
 from mechanisms.table.cells import identity_of
+from mechanisms.table.kept_rows import digests_of
 from mechanisms.table.persons import SECRET_BYTES, PersonCounters, keys_of
 from mechanisms.table.reading import ArrowCells, check_same_columns, files_of
 from mechanisms.table.totals import Summed, TablePart, TableTotals, divide, totals_of_rows
@@ -84,14 +85,22 @@ def written(path, rows):
     return path
 
 
+def chosen(table, rows):
+    """Return a person's rows in the order in which they count."""
+    codes = [table.column(name).codes([row[name] for row in rows]) for name in table.names]
+    order = digests_of(np.column_stack(codes), np.zeros((len(rows), 0)))[:, 0]
+    return [rows[place] for place in np.argsort(order)]
+
+
 def by_dictionary(what, rows):
     """All rows that count, in one query."""
-    seen, kept = {}, []
-    for who, *cells in rows:
+    seen, own = {}, {}
+    for number, (who, *cells) in enumerate(rows):
         name = "" if who is None else who.strip()
         seen[name] = seen.get(name, 0) + 1
-        if what.table.identity is None or seen[name] <= what.table.max_rows:
-            kept.append(dict(zip(("age", "far", "ward"), cells, strict=True)))
+        row = dict(zip(("age", "far", "ward"), cells, strict=True))
+        own.setdefault(number if what.table.identity is None else name, []).append(row)
+    kept = [row for some in own.values() for row in chosen(what.table, some)[: what.table.max_rows]]
     codes = [what.table.column(n).codes([row[n] for row in kept]) for n in what.reading.names]
     rows_ = what.reading.encode(np.column_stack(codes).reshape(len(kept), len(codes)))
     return what.mechanism.query(what.domain.clamped(rows_)), seen
@@ -126,11 +135,11 @@ def test_any_parts_in_any_order_have_the_totals_of_all_rows(
 
 @pytest.mark.parametrize("held", [1, 10**6])
 @pytest.mark.parametrize("spoil", [
-    lambda raw: raw[:-1], lambda raw: raw[:-8], lambda raw: raw + raw[-40:], lambda raw: b"",
-    lambda raw: raw[40:] + raw[:40], lambda raw: raw[:7] + bytes([raw[7] ^ 1]) + raw[8:],
+    lambda raw: raw[:-1], lambda raw: raw[:-8], lambda raw: raw + raw[-56:], lambda raw: b"",
+    lambda raw: raw[56:] + raw[:56], lambda raw: raw[:7] + bytes([raw[7] ^ 1]) + raw[8:],
 ])  # fmt: skip
 def test_rows_of_a_part_that_are_not_as_they_were_written_are_refused(tmp_path, monkeypatch, spoil, held):
-    """Cut, doubled, left out, in another order (which would change the rows that count), or another person's."""
+    """Cut, doubled, left out, in another order, or another person's."""
     monkeypatch.setattr(totals, "BYTES_HELD", held)
     monkeypatch.setattr(reading, "BATCH", 2)
     rows = [(name, float(k), 1.0, "a") for k, name in enumerate("aabbccab")]
@@ -139,7 +148,7 @@ def test_rows_of_a_part_that_are_not_as_they_were_written_are_refused(tmp_path, 
     (digest,) = divide(what, files_of(path), part, tmp_path)
     assert totals_of_rows(what, part, tmp_path, digest).sums.tolist() == what.of([path], part).sums.tolist()
     raw = (tmp_path / "0").read_bytes()
-    assert len(raw) == 8 * 5 * len(rows)  # a key of two words, and three columns
+    assert len(raw) == 8 * 7 * len(rows)  # a key and a digest of two words, and three columns
     (tmp_path / "0").write_bytes(spoil(raw))
     with pytest.raises(InputError, match="the rows of a part are not as they were written"):
         totals_of_rows(what, part, tmp_path, digest)
@@ -230,8 +239,8 @@ def test_persons_with_one_hash_are_told_apart():
 def test_other_texts_have_other_keys_however_they_are_held(texts):
     keys = keys_of(texts, SECRET)
     assert len(np.unique(keys, axis=0)) == len(texts)
-    whole = [isinstance(identity_of(text), int) for text in texts]
-    assert (keys[:, 1] < 2**63).tolist() == whole  # a text's key is never an integer's
+    whole = [not isinstance(identity_of(text), str) for text in texts]
+    assert (keys[:, 1] < 2**63).tolist() == whole  # a text's key is never an integer's, nor nobody's
     for kind in (pa.string(), pa.large_string()):
         held = pa.array([None, *texts, "x"], kind)
         assert keys_of(ArrowCells(held.slice(1, len(texts))), SECRET).tolist() == keys.tolist()
@@ -276,7 +285,7 @@ def test_a_number_below_zero_is_nobody_elses():
 # ------------------------------------------------------------------ files
 
 
-def test_a_folder_is_read_in_the_order_of_its_names(tmp_path):
+def test_the_files_of_a_folder_are_known_by_their_names(tmp_path):
     rows = [("a", float(k), 1.0, "a") for k in range(6)]
     for name, part in zip(("b/1", "a", "b/0"), [rows[4:], rows[:2], rows[2:4]], strict=True):
         path = tmp_path / "t" / f"{name}.parquet"
@@ -290,7 +299,8 @@ def test_a_folder_is_read_in_the_order_of_its_names(tmp_path):
     what = summed("laplace-sum", Table(COLUMNS, 3, "who", 3))
     found = what.of(files, TablePart(0, 1, SECRET))
     assert isinstance(found, TableTotals)
-    assert found.sums.tolist() == [(0 + 1 + 2) * 2**20]
+    whole = written(tmp_path / "whole.parquet", rows[::-1])
+    assert found == what.of(files_of(whole), TablePart(0, 1, SECRET))
 
 
 def test_folders_that_are_no_table_are_refused(tmp_path):
@@ -301,7 +311,7 @@ def test_folders_that_are_no_table_are_refused(tmp_path):
     parquet.write_table(
         pa.table({"who": [1], "age": [1.0], "far": [1.0], "ward": ["a"]}), tmp_path / "t" / "b.parquet"
     )
-    with pytest.raises(InputError, match=r"the column who is int64, in a\.parquet string"):
+    with pytest.raises(InputError, match=r"the column who is int64, in another file string"):
         check_same_columns(files_of(tmp_path / "t"))
     (tmp_path / "t" / "b.parquet").write_text("no")
     with pytest.raises(InputError, match=r"no \.parquet file"):
