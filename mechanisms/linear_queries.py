@@ -25,9 +25,9 @@ def matrix(workload: str, cells: int) -> Integers:
     interval of 2^j cells that starts at a multiple of 2^j.
     """
     spans = [(i, j) for i in range(cells) for j in range(i + 1, cells + 1)]
-    if workload == "prefix":
+    if workload == "prefix":  # dpaccount: never, the field alone decides
         spans = [(0, j) for j in range(1, cells + 1)]
-    if workload == "dyadic":
+    if workload == "dyadic":  # dpaccount: never, the field alone decides
         spans = [(i, j) for i, j in spans if (j - i) & (j - i - 1) == 0 and i % (j - i) == 0]
     return np.array([[int(i <= cell < j) for cell in range(cells)] for i, j in spans], dtype=np.int64)
 
