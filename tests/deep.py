@@ -18,6 +18,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ DRAWN = 2  #: slices of a run of .ci/run
 NEAR = 300  #: seconds of .ci/run for what the change reaches
 RED, MISUSED, NOTHING = 1, 4, 5  #: exit codes of pytest: items failed, there is no such item, or none is left
 THE_RUN = "the run"  #: stands for an item where pytest itself ended otherwise
+ITEMS_ALONE = ", of which some failed"  #: a run that was whole but for these
 
 
 def drawn(tree: str) -> list[int]:
@@ -78,19 +80,26 @@ def run(name: str, log: Path, seed: str, *words: str, may_be_empty: bool = False
     same = where() == begun
     good = code in (0, NOTHING) and not (failed or again or too_long) and same and bool(rows or may_be_empty)
     taken = sum(row["seconds"] for row in rows.values())
-    line = (
+    items = [item for item in failed if item != THE_RUN]
+    else_whole = same and not too_long and code in (0, RED, NOTHING) and len(items) == len(failed)
+    note(
         f"{'passed' if good else 'FAILED'} {name} on {begun}: "
         f"{len(rows)} items, {left} skipped, {taken:.0f} s of processors, seed {seed}"
+        + ("" if good or not else_whole else ITEMS_ALONE)
     )
-    with LOG.open("a") as file:
-        file.write(line + "\n")
-    sys.stdout.write(line + "\n" + ("" if same else "files changed while it ran\n"))
-    items = [item for item in failed if item != THE_RUN]
+    sys.stdout.write("" if same else "files changed while it ran\n")
     with FAILED.open("a") as file:
         file.writelines(json.dumps({"run": name, "item": item, "seed": seed}) + "\n" for item in items)
     if items:
         on_the_base(items, seed)
     return good
+
+
+def note(line: str) -> None:
+    """Write a line of the log, and say it."""
+    with LOG.open("a") as file:
+        file.write(line + "\n")
+    sys.stdout.write(line + "\n")
 
 
 def failed_again(name: str) -> bool:
@@ -134,34 +143,57 @@ def on_the_base(failed: list[str], seed: str) -> None:
     reach.git("worktree", "remove", "--force", str(folder))
 
 
-LINE = re.compile(rf"(?m)^(passed|FAILED) slice (\d+)/{SLICES} on (\S+) of (\w+):")
+LINE = re.compile(rf"(?m)^(passed|FAILED) slice (\d+)/{SLICES} on (\S+) of (\w+):.*$")
+
+
+@dataclass(frozen=True)
+class LastRun:
+    """The last line of a slice, on which files and on which commit; none where these are the files of now."""
+
+    word: str
+    files: str
+    commit: str
+    line: str
+
+
+def last_lines(ref: str) -> dict[int, LastRun]:
+    """Return the last run of each slice on this state, or on a commit after `ref`."""
+    commits = reach.git("rev-list", f"{ref}..HEAD").splitlines() if ref else []
+    now, last = reach.state(), dict[int, LastRun]()
+    for found in LINE.finditer(LOG.read_text() if LOG.exists() else ""):
+        word, number, files, short = found.groups()
+        commit = next((each for each in commits if each.startswith(short)), "")
+        if files == now or ("+" not in files and commit):
+            last[int(number)] = LastRun(word, files, "" if files == now else commit, found[0])
+    return last
 
 
 def passed_since(ref: str) -> dict[int, str]:
     """Return the slices that passed when they were last run on this state, or on a commit after `ref`, with it."""
-    commits = reach.git("rev-list", f"{ref}..HEAD").splitlines() if ref else []
-    now, last = reach.state(), dict[int, tuple[str, str]]()
-    for word, number, files, short in LINE.findall(LOG.read_text() if LOG.exists() else ""):
-        commit = next((each for each in commits if each.startswith(short)), "")
-        if files == now or ("+" not in files and commit):
-            last[int(number)] = word, "" if files == now else commit
-    return {number: commit for number, (word, commit) in last.items() if word == "passed"}
+    return {number: last.commit for number, last in last_lines(ref).items() if last.word == "passed"}
 
 
 def run_all(ref: str, seed: str) -> bool:
     """Run every slice that has not passed, and write as the log's last line what has."""
     for number in range(1, SLICES + 1):
-        if number not in passed_since(ref):
+        if number not in passed_since(ref) and not is_mended(ref, number):
             run_slice(number, seed)
     done = passed_since(ref)
     missing = [number for number in range(1, SLICES + 1) if number not in done]
     good = not missing and tests_changed_since({commit for commit in done.values() if commit}, seed)
     line = f"{len(done)} of {SLICES} slices have passed" + (f"; not yet: {missing}" if missing else "")
-    line += "" if good or missing else "; not the tests that changed since"
-    with LOG.open("a") as file:
-        file.write(line + "\n")
-    sys.stdout.write(line + "\n")
+    note(line + ("" if good or missing else "; not the tests that changed since"))
     return good
+
+
+def is_mended(ref: str, number: int) -> bool:
+    """Return whether of a slice that was run on a commit after `ref` only what failed was left, and passes now."""
+    name = f"slice {number}/{SLICES}"
+    last = last_lines(ref).get(number)
+    if last is None or not last.line.endswith(ITEMS_ALONE) or failed_again(name):
+        return False
+    note(f"passed {name} on {where()}: what failed on {last.commit[:8] or last.files}")
+    return True
 
 
 def tests_changed_since(commits: set[str], seed: str) -> bool:

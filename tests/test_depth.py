@@ -342,6 +342,23 @@ def faked(tmp_path, monkeypatch):
     return log, ends
 
 
+def test_a_slice_that_ran_but_for_what_failed_has_passed_once_that_passes(faked, monkeypatch):
+    log, ends = faked
+    ends(1, "passed", "failed", again=1)
+    runs.run("slice 2/20", log, "1")
+    assert not runs.is_mended("", 2)
+    ends(1, again=0)
+    assert runs.is_mended("", 2)
+    assert [*runs.passed_since("")] == [2]
+    for code, outcomes in ((3, ["failed"]), (1, ["failed", seconds.TOO_LONG])):
+        ends(code, *outcomes)
+        runs.run("slice 3/20", log, "1")
+        assert not runs.is_mended("", 3)
+    ends(1, "failed", then=lambda: monkeypatch.setattr(reach, "state", lambda: "b" * 12))
+    runs.run("slice 4/20", log, "1")
+    assert not runs.is_mended("", 4)
+
+
 @pytest.mark.parametrize("outcome", ["failed", seconds.TOO_LONG])
 def test_what_was_red_once_stays_red_when_a_run_on_the_same_files_goes_on(faked, outcome):
     log, ends = faked
