@@ -1,11 +1,14 @@
 """The documents are true: their examples run, their links exist, their tables are complete."""
 
+import ast
 import doctest
 import importlib.util
 import json
 import re
+import tomllib
 
 import pytest
+import yaml
 
 from audits import cli
 from dpaccount.checker.derivation import RULES
@@ -56,6 +59,42 @@ def test_documents_stay_short(root):
     assert research <= MOST_OF_RESEARCH, research
     assert sum(counts.values()) <= MOST_ELSEWHERE, counts
     assert len((root / "README.md").read_text().splitlines()) <= MOST_LINES
+
+
+BLOCK = re.compile(r"^( *)```(yaml|toml|json|python)[^\n]*\n(.*?)^\1```", re.M | re.S)
+READERS = {"yaml": yaml.safe_load, "toml": tomllib.loads, "json": json.loads}
+
+
+def read_as(language, text):
+    """Read a block in its language; of Python a session of doctest, too."""
+    if language != "python":
+        return READERS[language](text)
+    examples = doctest.DocTestParser().get_examples(text) if ">>>" in text else []
+    return [ast.parse(example.source) for example in examples] or ast.parse(text)
+
+
+def test_every_block_of_a_page_can_be_read_in_its_language(root):
+    pages = [*documents(root), root / "CONTRIBUTING.md", *root.glob("tests/**/README.md")]
+    blocks = [(page.name, *found) for page in pages for found in BLOCK.findall(page.read_text())]
+    assert {language for _, _, language, _ in blocks} == {"python", *READERS}
+    wrong = []
+    for page, indent, language, text in blocks:
+        try:
+            read_as(language, text.replace(f"\n{indent}", "\n").removeprefix(indent))
+        except Exception as error:  # each reader has errors of its own
+            wrong.append((page, language, str(error)))
+    assert wrong == []
+
+
+def test_a_block_that_is_none_is_found():
+    for language, text in (
+        ("yaml", "a:\n  - b: 1\n      - c: 2"),
+        ("json", "{"),
+        ("python", ">>> f(\n"),
+        ("toml", "a ="),
+    ):
+        with pytest.raises(Exception, match=r"."):
+            read_as(language, text)
 
 
 def test_links_lead_somewhere(root):

@@ -3,6 +3,7 @@
 import json
 import math
 import sys
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -96,6 +97,7 @@ def account(  # noqa: PLR0913 - options
             from dpaccount.accounting.profile import write_profile
 
             write_profile(Accountant(read_plan(place), units or 1), profile)
+    document = None
     if certificate is not None:
         from audits.accounts import certificate as account
 
@@ -108,7 +110,12 @@ def account(  # noqa: PLR0913 - options
         answer["confirmed"] = document["confirmed"]
     show(answer, json_, costs)
     _remark_on_gap(answer, width, relative=loss is not None)
-    return 0
+    return confirming(document)
+
+
+def confirming(document: Mapping[str, Any] | None) -> int:
+    """Return the exit code after a certificate, if one was written: 3 where it confirms nothing."""
+    return 3 if document is not None and document["confirmed"]["upper"] is None else 0
 
 
 def _remark_on_gap(answer: dict[str, Any], gap: Fraction | None, *, relative: bool) -> None:
@@ -230,6 +237,7 @@ def calibrate(  # noqa: PLR0913 - options
         unknown = named(event, Fraction(1) if moved is None else moved, times, stream)
     with _work(work):
         answer = calibration_answer(unknown, wanted, epsilon=target, delta=share)
+    document = None
     if certificate is not None and answer.proved is not UNSET:
         from audits.accounts import certificate as account
 
@@ -238,7 +246,7 @@ def calibrate(  # noqa: PLR0913 - options
         account.write(certificate, document)
         answer = changed(answer, confirmed=convert(document["confirmed"], Confirmed))
     show(answer, json_, costs)
-    return 0
+    return confirming(document)
 
 
 def costs(answer: dict[str, Any]) -> str:
@@ -440,6 +448,7 @@ def sgd(
         _draw(run, share, curve)
     if events is not None:
         _write("--events", events, run.plan().to_json() + "\n")
+    document = None
     if certificate is not None:
         from audits.accounts import certificate as account
 
@@ -448,7 +457,7 @@ def sgd(
         statement = answer.statement + account.confirming(document)
         answer = changed(answer, confirmed=document["confirmed"], statement=statement)
     show(answer, json_, costs)
-    return 0
+    return confirming(document)
 
 
 def _draw(run: "Training", delta: Fraction, path: Path) -> None:

@@ -31,8 +31,8 @@ def examined(raw: bytes, at: date | None = None, *, derivation: bool = False) ->
     """
     if derivation:  # the checker's alone
         return certificate.judged(raw, at, derivation=True)
-    # Looked for as bytes: nearly all documents are then parsed once, by the checker.
-    if not any(schema.encode() in raw for schema in OTHER_SCHEMAS):
+    # Looked for as bytes, unless it may be written with escapes: nearly all documents are then parsed once.
+    if b"\\" not in raw and not any(schema.encode() in raw for schema in OTHER_SCHEMAS):
         return judged(raw, at)
     document = parse(raw)
     schema = document.get("schema") if isinstance(document, dict) else None

@@ -121,4 +121,7 @@ def _reply(place: Path, document: bytes, *option: str) -> str:
     reply = done.stdout.strip()
     if not reply.startswith(REPLIES.get(done.returncode, ("\n",))):
         raise InputError("the verified checker gave no verdict", "build it again with `make checker`", place)
+    if reply.startswith("error: "):  # it read nothing, so it says nothing of the document's truth
+        what = f"the verified checker cannot read the document: {reply.removeprefix('error: ')}"
+        raise InputError(what, "check it without --verified, and report this", place)
     return reply

@@ -30,7 +30,9 @@ from mechanisms.table.totals import Summed, TablePart
 class PartSummer:
     """Sums the rows of a part, on any machine with this code; it is sent there by pickle.
 
-    An engine calls it once for each part, with all rows of the part's persons, in any order.
+    An engine calls it once for each part, with all rows of the part's persons.  The first `max_rows`
+    rows of a person count, in the given order, which must depend on the person's rows alone (sort
+    by all columns, for example).
     """
 
     bound: BoundClaim

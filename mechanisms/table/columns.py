@@ -337,8 +337,9 @@ class Table:
     one identity are one person's, `rows` counts persons, and at most `max_rows` of a person count.
     Under replace-one that number is public, and so is who is in the table; under add-remove it is the
     most there may be.  The `derived` columns are in no file: they follow from the others.  `dialect` and
-    `spellings` say how files, and cells of some columns, are written, where that is not as usual.  `first`
-    names the columns of the first edition, by which the rows that count are chosen; none: all are.
+    `spellings` say how files, and cells of some columns, are written, where that is not as usual.  The
+    rows of a person that count are the first ones; or with `by_digest` those with the least digests, in the
+    columns of the `first` edition (none: in all).
     """
 
     columns: tuple[Column, ...]
@@ -348,6 +349,7 @@ class Table:
     derived: tuple[Column, ...] = ()
     dialect: Dialect = USUAL_DIALECT
     spellings: tuple[Written, ...] = ()
+    by_digest: bool = False
     first: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:

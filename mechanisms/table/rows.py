@@ -1,8 +1,8 @@
 """From a file to the rows that a mechanism takes: cells to codes, codes to rows, rows to persons.
 
-Of a person `max_rows` rows count (`kept_rows`); this depends on that person's rows alone.  Slots
-are in the order of the identities, which under replace-one are public: a person whose rows are
-replaced keeps the slot, and no other slot changes.
+Of a person `max_rows` rows count: the first ones in the file, or those with the least digests (`kept_rows`);
+this depends on that person's rows alone.  Slots are in the order of the identities, which under replace-one
+are public: a person whose rows are replaced keeps the slot, and no other slot changes.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -105,6 +105,12 @@ def codes_of(batch: Batch, table: Table, names: Sequence[str]) -> Floats:
     return np.column_stack([np.zeros((len(next(iter(batch.values()))), 0)), *codes])
 
 
+def numbers_of_rows(first: int, count: int) -> Digests:
+    """Return what puts rows in the order of the file, in place of digests."""
+    numbers = np.arange(first, first + count, dtype=np.uint64)
+    return np.column_stack([numbers, np.zeros_like(numbers)])
+
+
 def digests_in(batch: Batch, table: Table) -> Digests:
     """Return the digests by which rows of a batch are chosen, from all declared columns."""
     first = table.first or table.names
@@ -113,7 +119,10 @@ def digests_in(batch: Batch, table: Table) -> Digests:
 
 
 def _owned(path: Source, table: Table, reading: Reading) -> Iterator[Owned]:
-    identity = str(table.identity)
-    for batch in batches(path, table.in_file, table.names, table.dialect):
+    identity, number = str(table.identity), 0
+    names = table.in_file if table.by_digest else tuple(dict.fromkeys((*reading.names, identity)))
+    for batch in batches(path, names, table.names, table.dialect):
         codes = reading.encode(codes_of(batch, table, reading.names))
-        yield batch[identity], digests_in(batch, table), codes
+        digests = digests_in(batch, table) if table.by_digest else numbers_of_rows(number, len(codes))
+        number += len(codes)
+        yield batch[identity], digests, codes

@@ -112,11 +112,18 @@ class Summed:
     def names(self) -> tuple[str, ...]:
         """Return the columns that are read, with that of identities; at least one.
 
-        Where rows of a unit may not count, all declared ones are: by them it is chosen which do.
+        Where a digest chooses the rows that count, all declared ones are.
         """
-        if self.table.identity is None:
-            return self.reading.names or self.table.names[:1]
-        return tuple(dict.fromkeys((*self.reading.names, *self.table.in_file)))
+        table = self.table
+        if table.identity is not None and table.by_digest:
+            return tuple(dict.fromkeys((*self.reading.names, *table.in_file)))
+        identity = () if table.identity is None else (table.identity,)
+        return tuple(dict.fromkeys((*self.reading.names, *identity))) or table.names[:1]
+
+    @property
+    def by_digest(self) -> bool:
+        """Return whether a digest chooses the rows of a unit that count."""
+        return self.table.identity is not None and self.table.by_digest
 
     @property
     def width(self) -> int:
@@ -128,9 +135,12 @@ class Summed:
         return self.of_keyed(lambda: self.keyed(read(), part.secret), part)
 
     def of_stream(self, several: Iterable[Batch], part: TablePart) -> TableTotals:
-        """Return the totals of a part of some batches that are read once: the codes of all rows are held."""
+        """Return the totals of a part of some batches that are read once.
+
+        Where a digest chooses the rows that count, the codes of all are held.
+        """
         once = self.keyed(several, part.secret)
-        if self.table.identity is None:
+        if not self.by_digest:
             return self.of_keyed(lambda: once, part)
         held = [rows.held() for rows in once]
         return self.of_keyed(lambda: held, part)
@@ -160,15 +170,15 @@ class Summed:
     def of_keyed(self, read: Callable[[], Iterable[KeyedRows]], part: TablePart) -> TableTotals:
         """Return the totals of a part of some batches of `keyed` rows, which are `read` again if need be.
 
-        That is where a unit has more rows than count: only then do the digests of rows matter.
+        That is where a digest chooses the rows that count, and a unit has more than that.
         """
         total, units = self._query(np.zeros((0, len(self.domain.low)))), 0
         most, bounded = self.table.max_rows, self.table.identity is not None
-        persons = PersonCounters(most + 1, -(-self.table.rows // part.of))
+        persons = PersonCounters(most + self.by_digest, -(-self.table.rows // part.of))
         for rows in read():
             here = np.flatnonzero(self._here(rows.keys, part))
             if bounded:
-                here = here[persons.keep(rows.keys[here]) | (persons.most > most)]
+                here = here[persons.keep(rows.keys[here])]
             if persons.most <= most:
                 units += len(here)
                 total = total + self._summed(rows, here)
@@ -259,7 +269,7 @@ class FromTotals:
 
 
 BYTES_HELD: Final = 2**26  #: bytes of rows that are held before they are written
-KEY_WORDS: Final = 4  #: words of a key and of the digests by which rows are chosen
+KEY_WORDS: Final = 2  #: words of a key, and of the digests by which rows are chosen
 
 
 def divide(
@@ -277,7 +287,7 @@ def divide(
     """
     digests = [hashlib.sha256() for _ in range(part.of)]
     held: list[list[bytes]] = [[] for _ in digests]
-    size, bounded = 0, what.table.identity is not None
+    size = 0
 
     def write() -> None:
         check()
@@ -290,8 +300,8 @@ def divide(
 
     for rows in what.keyed(what.batches_of(files), part.secret):
         every = np.arange(len(rows.keys))
-        chosen = rows.digests(every) if bounded else np.zeros((len(every), 2), dtype=np.uint64)
-        words = np.hstack([rows.keys, chosen, rows.codes(every).view(np.uint64)])
+        chosen = [rows.digests(every)] if what.by_digest else []
+        words = np.hstack([rows.keys, *chosen, rows.codes(every).view(np.uint64)])
         numbers = what.parts_of(rows.keys, part)
         # a stable sort is quicker on short integers
         order = np.argsort(numbers.astype(np.uint16) if part.of <= 2**16 else numbers, kind="stable")
@@ -309,11 +319,13 @@ def divide(
 
 def totals_of_rows(what: Summed, part: TablePart, folder: Path, digest: str) -> TableTotals:
     """Return the totals of a part whose rows `divide` wrote; raises `InputError` for other rows."""
-    path, width = folder / str(part.number), KEY_WORDS + len(what.reading.names)
-    return what.of_keyed(lambda: _rows(path, width, digest), part)
+    path = folder / str(part.number)
+    return what.of_keyed(lambda: _rows(path, what, digest), part)
 
 
-def _rows(path: Path, width: int, digest: str) -> Iterator[KeyedRows]:
+def _rows(path: Path, what: Summed, digest: str) -> Iterator[KeyedRows]:
+    first = KEY_WORDS * (1 + what.by_digest)  #: word of the codes
+    width = first + len(what.reading.names)
     read = hashlib.sha256()
     with path.open("rb") as file:
         while block := file.read(BATCH * 8 * width):
@@ -321,7 +333,7 @@ def _rows(path: Path, width: int, digest: str) -> Iterator[KeyedRows]:
             if len(block) % (8 * width):
                 break  # it was cut: so its digest differs, too
             words = np.frombuffer(block, dtype="<u8").reshape(-1, width)
-            codes = words[:, KEY_WORDS:].view(np.float64)
-            yield KeyedRows(words[:, :2], words[:, 2:KEY_WORDS].__getitem__, codes.__getitem__)
+            codes = words[:, first:].view(np.float64)
+            yield KeyedRows(words[:, :KEY_WORDS], words[:, KEY_WORDS:first].__getitem__, codes.__getitem__)
     if read.hexdigest() != digest:
         raise InputError("the rows of a part are not as they were written", "start again", path)

@@ -95,7 +95,7 @@ def test_what_the_checker_cannot_confirm_is_said_and_not_valid(dpaccount, plan):
     code, out, err = dpaccount(
         "account", "plan.json", "--delta", "1e-5", "--certificate", "out.json", "--json"
     )
-    assert code == 0, err
+    assert code == 3, err
     confirmed = json.loads(out)["confirmed"]
     assert confirmed["upper"] is None
     assert confirmed["why"]

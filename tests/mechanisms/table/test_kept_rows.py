@@ -56,7 +56,7 @@ def write(path, rows):
 )
 def test_the_same_rows_count_in_any_order_and_batches(tmp_path, monkeypatch, rows, order, most, parts, batch):
     """And whether they are read from files, or once as a stream; what is measured does not matter."""
-    what = summed("gaussian-sum", Table((*COLUMNS[:3],), 9, "who", most))
+    what = summed("gaussian-sum", Table((*COLUMNS[:3],), 9, "who", most, by_digest=True))
     found = set()
     for size in (batch, 10**5):
         monkeypatch.setattr(reading, "BATCH", size)
@@ -104,7 +104,7 @@ def test_the_rows_that_count_are_alike_the_others(tmp_path, more):
     frame = {"who": np.repeat(np.arange(units), each), **values}
     parquet.write_table(pa.table(frame), tmp_path / "t.parquet")
     columns = tuple(Column(name, "number", Fraction(0), Fraction(100)) for name in names)
-    table = Table(columns, units, "who", 2)
+    table = Table(columns, units, "who", 2, by_digest=True)
     read = Reading(("m",), lambda codes: codes, (0.0,))
     kept = read_rows(tmp_path / "t.parquet", table, read, "add-remove")[:, 1:]
     assert kept.shape == (units, 2)
@@ -118,7 +118,7 @@ def test_a_later_edition_keeps_the_rows_of_the_first_one(tmp_path):
     path, kept = write(tmp_path / "t.parquet", rows), []
     read = Reading(("age", "far"), lambda codes: codes, (0.0, 0.0))
     for columns, first in ((COLUMNS[:2], ()), (COLUMNS, ("age", "far")), (COLUMNS, ())):
-        table = Table(columns, 3, "who", 4, first=first)
+        table = Table(columns, 3, "who", 4, by_digest=True, first=first)
         kept.append({tuple(row) for row in read_rows(path, table, read, "add-remove")[:, 1:].reshape(-1, 2)})
     assert kept[0] == kept[1] != kept[2]
 
