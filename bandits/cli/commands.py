@@ -32,6 +32,7 @@ from dpaccount.documents import Place, parse_json
 from dpaccount.errors import InputError
 
 if TYPE_CHECKING:
+    from audits.claim import Claim
     from bandits.learning.session import Session
 
 
@@ -73,11 +74,19 @@ class SessionOptions:
             with Session.rehearse(bandit, self.state, seed, coins) as session:
                 yield session
             return
-        from audits.certificate.release import paying_ledger
         from audits.certificate.valid import valid_certificate
 
         # Refuses what is not certified, has expired, or was changed since.
         valid_certificate(claim, bandit, self.certificate)
+        with self.paid(claim, bandit, coins, self.state) as session:
+            yield session
+
+    @contextmanager
+    def paid(self, claim: "Claim", bandit: Any, coins: int, state: Path) -> "Iterator[Session]":
+        """Give the session that the claim's ledger pays, or the named one; `InputError` without one."""
+        from audits.certificate.release import paying_ledger
+        from bandits.learning.session import Session
+
         pays = claim.paid_by(self.ledger)
         if pays is None:
             raise InputError(
@@ -91,7 +100,7 @@ class SessionOptions:
         delta = claim.guarantee.delta
         with (
             paying_ledger(claim, pays) as ledger,
-            Session.open(bandit, ledger, self.state, coins, delta, scope=scope) as session,
+            Session.open(bandit, ledger, state, coins, delta, scope=scope) as session,
         ):
             yield session
 

@@ -244,7 +244,7 @@ def paid(tmp_path, options, **said):
     claim = SimpleNamespace(path="claim.toml", guarantee=guarantee, **{"ledger": None, "scope": None, **said})
     claim.paid_by = partial(Claim.paid_by, claim)
     bandit = MomentGpUcb(rounds=6, candidates=2, size=3, nodes_per_axis=2, refresh=2)
-    for _ in options._paid(claim, bandit, 0):
+    with options.paid(claim, bandit, 0, options.state):
         pass
     spent = []
     for url in urls:
