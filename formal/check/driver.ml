@@ -69,16 +69,24 @@ let sha256 text =
 
 (* The shortest decimal that reads as this double, as Python writes it. *)
 let shortest value =
-  let rec digits p = let s = Printf.sprintf "%.*e" (p - 1) value in if float_of_string s = value then s else digits (p + 1) in
-  let s = digits 1 in
-  let at = String.index s 'e' in
-  let negative = s.[0] = '-' in
-  let mantissa = List.filter (fun c -> c <> '.' && c <> '-') (List.of_seq (String.to_seq (String.sub s 0 at))) in
-  let body = String.of_seq (List.to_seq mantissa) in
+  (* The nearest decimal of so many digits; above a power of two the doubles are twice as far apart as below, so
+     that its neighbour may read as this double though it does not. *)
+  let rec digits p =
+    let s = Printf.sprintf "%.*e" (p - 1) (Float.abs value) in
+    let at = String.index s 'e' in
+    let written = List.filter (fun c -> c <> '.') (List.of_seq (String.to_seq (String.sub s 0 at))) in
+    let mantissa = int_of_string (String.of_seq (List.to_seq written)) in
+    let exponent = int_of_string (let e = String.sub s (at + 1) (String.length s - at - 1) in
+      if e.[0] = '+' then String.sub e 1 (String.length e - 1) else e) - (p - 1) in
+    let reads m = float_of_string (Printf.sprintf "%de%d" m exponent) = Float.abs value in
+    match List.find_opt reads [ mantissa; mantissa + 1; mantissa - 1 ] with
+    | Some m -> (string_of_int m, exponent)
+    | None -> digits (p + 1) in
+  let body, last = digits 1 in
+  let negative = value < 0. in
+  let exponent = last + String.length body - 1 in
   let body = let n = ref (String.length body) in
     while !n > 1 && body.[!n - 1] = '0' do decr n done; String.sub body 0 !n in
-  let exponent = int_of_string (let e = String.sub s (at + 1) (String.length s - at - 1) in
-    if e.[0] = '+' then String.sub e 1 (String.length e - 1) else e) in
   let count = String.length body in
   let plain =
     if exponent < -4 || exponent >= 16 then

@@ -11,6 +11,7 @@ import subprocess
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dpaccount.checker import Rejected
@@ -43,6 +44,26 @@ def by_python(steps):
     except Rejected as why:
         found = re.match(r"step (\d+) ", str(why))
         return ("invalid", int(found[1]) if found else None)
+
+
+def unread(numbers):
+    """Return which of these texts the extracted checker refuses as numbers that are not in their shortest form."""
+    lines = "".join(f'{{"schema": "dpaccount/derivation/1", "steps": [{text}]}}\n' for text in numbers)
+    said = subprocess.run([CHECKER, "--lines"], input=lines, capture_output=True, text=True, check=True)
+    answers = said.stdout.splitlines()
+    assert len(answers) == len(numbers)
+    return [text for text, answer in zip(numbers, answers, strict=True) if "shortest form" in answer]
+
+
+@deep
+def test_every_double_is_read_as_python_writes_it_and_no_other_way(depth):
+    """Above a power of two doubles are twice as far apart as below: their nearest decimal may not read back."""
+    powers = [2.0**exponent for exponent in range(-1074, 1024)]
+    drawn = depth.rng(1).integers(0, 2**63, 20_000).view(np.float64)
+    numbers = [*powers, *(-each for each in powers[::50]), *drawn[np.isfinite(drawn)].tolist()]
+    assert unread([repr(number) for number in numbers if number]) == []
+    longer = ["0.10", "1.00", "5.9604644775390625e-08", "0.30000000000000005", "1e-3"]
+    assert unread(longer) == longer
 
 
 def by_extracted(documents):
