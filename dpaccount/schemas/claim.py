@@ -48,7 +48,7 @@ class ColumnTable(Closed, frozen=True):
     decimal: str | Absent = UNSET
     thousands: str | Absent = UNSET
     negative: str | Absent = UNSET
-    date_format: str | Absent = UNSET
+    date_format: str | list[str] | Absent = UNSET
 
 
 class DeclaredTable(Closed, frozen=True):

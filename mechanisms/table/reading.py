@@ -11,10 +11,13 @@ beyond `LONGEST_LINE` characters no cell is read, and a longer cell of other fil
 row holds, the others need no more memory.
 """
 
+import codecs
 import csv
+import gzip
 import hashlib
 import io
 import re
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -30,7 +33,8 @@ from dpaccount.errors import InputError
 from mechanisms.table.cells import value_of
 
 ARROW: Final = (".arrow", ".feather", ".ipc")
-KNOWN: Final = (".csv", ".parquet", *ARROW)
+SEPARATED: Final = (".csv", ".tsv", ".csv.gz", ".tsv.gz")  #: a row a line
+KNOWN: Final = (*SEPARATED, ".parquet", *ARROW)
 #: of what is far away; a file here has a path, which must not leave the claim's folder
 SCHEMES: Final = ("s3", "gs", "gcs", "abfs", "abfss", "az", "hdfs", "webhdfs", "http", "https", "memory")
 URL: Final = re.compile(r"([a-z][a-z0-9+.-]*)://[^@?#:\s]+(:[0-9]+)?[^@?#:\s]*")
@@ -87,8 +91,9 @@ class DataFile:
 
     @cached_property
     def kind(self) -> str:
-        """Return the ending of its name."""
-        return Path(self.name).suffix.lower()
+        """Return the ending of its name: of a packed file with what it packs."""
+        *_, inner, last = ("", "", *(suffix.lower() for suffix in Path(self.name).suffixes))
+        return inner + last if last == ".gz" else last
 
     @property
     def columns(self) -> dict[str, str | None]:
@@ -102,15 +107,19 @@ class DataFile:
     @contextmanager
     def opened(self, **text: Any) -> Iterator[IO[Any]]:
         """Open the file: bytes, or `text` as `open` takes it; raises `InputError` for failures."""
-        mode = "r" if text else "rb"
+        mode, packed = (
+            ("rt", self.kind.endswith(".gz")) if text else ("rb", False)
+        )  # bytes are as they lie there
         if isinstance(self.place, Remote):
-            with self.place.system() as (system, path), system.open(path, mode, **text) as file:
+            packing = {"compression": "gzip"} if packed else {}
+            with self.place.system() as (system, path), system.open(path, mode, **packing, **text) as file:
                 yield file
             return
         try:
-            with self.place.open(mode, **text) as file:
+            opened: Any = gzip.open if packed else open
+            with opened(self.place, mode, **text) as file:
                 yield file
-        except OSError as error:
+        except (OSError, EOFError, zlib.error) as error:
             raise _unreadable(self.place, error) from None
 
     def digest(self) -> str:
@@ -212,9 +221,37 @@ LONGEST_HEADER: Final = 2**20  #: characters
 CHUNK: Final = 2**21  #: characters of a CSV file that are read at once
 LONGEST_LINE: Final = 2**24  #: characters of a line, or bytes of a cell of other files
 
-# Of one byte a character, but for UTF-8: so no damaged character takes in the end of its line.
-ENCODINGS: Final = ("utf-8", "latin-1", "iso-8859-15", "cp1250", "cp1251", "cp1252", "cp1253", "cp1254")
+# Of one byte a character, but for UTF-8 and UTF-16: so no damaged character takes in the end of its line.
+ENCODINGS: Final = (
+    *(
+        "utf-8",
+        "utf-16",
+        "ascii",
+        "iso8859-1",
+        "iso8859-2",
+        "iso8859-5",
+        "iso8859-7",
+        "iso8859-9",
+        "iso8859-15",
+    ),
+    *(
+        "cp437",
+        "cp850",
+        "cp1250",
+        "cp1251",
+        "cp1252",
+        "cp1253",
+        "cp1254",
+        "cp1255",
+        "cp1256",
+        "cp1257",
+        "mac-roman",
+    ),
+)
 SEPARATORS: Final = (",", ";", "\t", "|")
+SEPARATOR_LINE: Final = re.compile(
+    f'"?sep=([{"".join(SEPARATORS)}])"?\\s*'
+)  #: before the header, for a spreadsheet
 
 
 @dataclass(frozen=True)
@@ -230,8 +267,13 @@ class Dialect:
             raise InputError(
                 f"separator is {self.separator[:9]!r}", f"known: {', '.join(map(repr, SEPARATORS))}"
             )
-        if self.encoding not in ENCODINGS:
-            raise InputError(f"encoding is {self.encoding[:20]!r}", f"known: {', '.join(ENCODINGS)}")
+        try:
+            known = codecs.lookup(self.encoding).name in ENCODINGS
+        except (LookupError, ValueError):
+            known = False
+        if not known:
+            right = f"convert the file to UTF-8, or give one of {', '.join(ENCODINGS)}"
+            raise InputError(f"encoding is {self.encoding[:20]!r}", right)
 
 
 USUAL_DIALECT: Final = Dialect()
@@ -247,7 +289,7 @@ def check_same_columns(files: Sequence[DataFile], identity: str | None = None) -
     broken numbers; but not where the column is the `identity`, whose numbers lose digits.
     """
     types: dict[str, str] = {}
-    for file in files if files[0].kind != ".csv" and len(files) > 1 else ():
+    for file in files if files[0].kind not in SEPARATED and len(files) > 1 else ():
         with _arrow_file(file) as (schema, _):
             for name, kind in ((field.name, str(field.type)) for field in schema):
                 if kind == "null":
@@ -277,14 +319,15 @@ def batches(
     own = [name for name in names if name not in given]
     others = [name for name in declared if name not in given]
     check_dialect(file, dialect)
-    read = partial(_lines, dialect) if file.kind == ".csv" else _columnar
+    read = partial(_lines, dialect) if file.kind in SEPARATED else _columnar
     for count, batch in read(file, own, others):
         yield batch | {name: _repeated(given[name], count) for name in names if name in given}
 
 
 def check_dialect(file: DataFile, dialect: Dialect) -> None:
     """Refuse a separator or an encoding for a file that is known to be no CSV file."""
-    if (file.kind in KNOWN[1:] or "#" in file.kind) and dialect != USUAL_DIALECT:  # or a database's table
+    columnar = file.kind in KNOWN and file.kind not in SEPARATED
+    if (columnar or "#" in file.kind) and dialect != USUAL_DIALECT:  # or a database's table
         raise InputError("separator and encoding are of CSV files", "leave them out", str(file.place))
 
 
@@ -313,11 +356,13 @@ def header(
         raise InputError("no file", "give a readable data file", str(source))
     if file.kind not in KNOWN:
         raise _unknown(file)
-    if file.kind != ".csv":
+    if file.kind not in SEPARATED:
         with _arrow_file(file) as (schema, _):
             return [*schema.names, *file.columns], USUAL_DIALECT
     with _opened(file, Dialect(",", encoding)) as lines:
         line = lines.readline(LONGEST_HEADER)
+        if SEPARATOR_LINE.fullmatch(line):
+            line = lines.readline(LONGEST_HEADER)
     bare = re.sub('"[^"]*"', "", line)  # a quoted name may hold any of them
     dialect = Dialect(max(SEPARATORS, key=bare.count) if separator is None else separator, encoding)
     line = line.removesuffix("\n").removesuffix("\r")
@@ -330,7 +375,8 @@ def header(
 
 @contextmanager
 def _opened(file: DataFile, dialect: Dialect) -> Iterator[IO[str]]:
-    encoding = dialect.encoding.replace("utf-8", "utf-8-sig")
+    name = codecs.lookup(dialect.encoding).name
+    encoding = "utf-8-sig" if name == "utf-8" else name
     with file.opened(encoding=encoding, errors="replace", newline="\n") as lines:
         yield lines
 
@@ -343,9 +389,12 @@ def _lines(
     dialect: Dialect, source: DataFile, names: Sequence[str], declared: Sequence[str]
 ) -> Iterator[Counted]:
     csv.field_size_limit(LONGEST_LINE)  # a long cell is no error: that would reveal it
-    between = dialect.separator
+    between = "\t" if ".tsv" in source.kind and dialect.separator == "," else dialect.separator
     with _opened(source, dialect) as file:
-        header = _cells(file.readline(), between)
+        first = file.readline()
+        if said := SEPARATOR_LINE.fullmatch(first):
+            between, first = said[1], file.readline()
+        header = _cells(first, between)
         places = _places(source, header, names, declared)
         for lines in _batches_of_lines(file):
             columns = _plain_columns(lines, len(header), places, between)

@@ -21,13 +21,27 @@ from dpaccount.documents import Place
 from dpaccount.errors import InputError
 from dpaccount.noise.samplers import Floats
 from mechanisms.table.cells import text_of, values_of
-from mechanisms.table.columns import DIALECT, MINUS, NUMERIC_KINDS, Column, Table, read_table
+from mechanisms.table.columns import DIALECT, ENDLESS, MINUS, NUMERIC_KINDS, Column, Table, read_table
 from mechanisms.table.reading import ArrowCells, Dialect
 
 DECIMALS: Final = (".", ",")
 #: between thousands, and the characters that count as it
 THOUSANDS: Final = {".": ".", ",": ",", "'": "'’", " ": " \u00a0\u202f", "_": "_"}
-PARTS: Final = {"%d": "{1,2}", "%m": "{1,2}", "%Y": "{4}"}  #: of a date, and how many digits
+#: of a date, and what is written there; years of two digits are of 1969 to 2068, as in POSIX
+PARTS: Final = {
+    "%d": "[0-9]{1,2}",
+    "%m": "[0-9]{1,2}",
+    "%b": "[A-Za-z]{3,9}",
+    "%Y": "[0-9]{4}",
+    "%y": "[0-9]{2}",
+}
+MEANINGS: Final = {"%d": "day", "%m": "month", "%b": "month", "%Y": "year", "%y": "year"}
+MONTHS: Final = (
+    *("january", "february", "march", "april", "may", "june", "july", "august", "september"),
+    *("october", "november", "december"),
+)
+CENTURY: Final = 69  #: the first year of two digits that is of the last century
+MOST_FORMATS: Final = 10
 SPACES: Final = " \t\u00a0\u2009\u202f"  #: between a number and its unit
 BRACKETS: Final = "()[]{}<>"
 SIGNS: Final = f"+-{MINUS}"
@@ -56,7 +70,7 @@ class Spelling:
     count alike in either case.  A cell that `map` lists then reads as what it says there, and "" is missing.
     Others are numbers with the given `decimal` mark, and with `thousands` between groups of three digits; the
     sign is before or behind what is removed, or as `negative` says: brackets, or a minus sign at the end.  Or
-    they begin with a date in `date_format`, of %d, %m and %Y.  Only texts are: a number of a Parquet
+    they begin with a date in one of `date_format`.  Only texts are: a number of a Parquet
     file is one.
     Raises `InputError` for what contradicts itself, or the column.
     """
@@ -68,7 +82,7 @@ class Spelling:
     decimal: str = "."
     thousands: str = ""
     negative: str = ""
-    date_format: str | None = None
+    date_format: str | tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse what does not go together."""
@@ -84,8 +98,10 @@ class Spelling:
             raise InputError(
                 f"negative is {self.negative[:9]!r}", f"known: {', '.join(map(repr, NEGATIVES))}"
             )
-        if self.date_format is not None:
-            self._check_date_format(self.date_format)
+        if len(self.date_formats) > MOST_FORMATS:
+            raise InputError(f"date_format has {len(self.date_formats)} formats", f"at most {MOST_FORMATS}")
+        for form in self.date_formats:
+            self._check_date_format(form)
         self._check_strip()
         twice = [label for label in self.column.values if self._known[self._key(label)] != label]
         if twice:
@@ -113,9 +129,11 @@ class Spelling:
             raise InputError(f"strip has {wrong[0]!r}, with which a value begins or ends", "leave it out")
 
     def _check_date_format(self, form: str) -> None:
-        literal = re.sub("%[dmY]", "", form)
-        if sorted(re.findall("%.?", form)) != ["%Y", "%d", "%m"] or re.search("[0-9]", literal):
-            raise InputError(f"date_format is {form[:30]!r}", "give %d, %m and %Y once each, as in %d.%m.%Y")
+        literal = re.sub("%[dmbYy]", "", form)
+        named = sorted(MEANINGS.get(part, part) for part in re.findall("%.?", form))
+        if named != ["day", "month", "year"] or re.search("[0-9]", literal):
+            right = "give %d, %m or %b, and %Y or %y, once each, as in %d.%m.%Y"
+            raise InputError(f"date_format is {form[:30]!r}", right)
         if form.strip().strip(self.strip) != form:
             raise InputError(f"date_format {form[:30]!r} begins or ends with what is removed", "leave it out")
 
@@ -169,6 +187,11 @@ class Spelling:
         text = text_of(cell)
         return normalize("NFC", text.casefold()) if self.fold else text
 
+    @property
+    def date_formats(self) -> tuple[str, ...]:
+        """Return the formats of dates that are tried, in this order."""
+        return (self.date_format,) if isinstance(self.date_format, str) else self.date_format
+
     @cached_property
     def _mapped(self) -> dict[str, str]:
         by_key = self.fold and self.column.kind == "text"  # else one value would have two spellings
@@ -183,19 +206,16 @@ class Spelling:
     @cached_property
     def notation(self) -> Callable[[str], object] | None:
         """Return what reads a text in the notation that is declared, if one is."""
-        if self.date_format is not None:
-            pieces = re.split("(%[dmY])", self.date_format)
-            digits = {part: f"([0-9]{many})" for part, many in PARTS.items()}
-            pattern = "".join(digits.get(piece) or re.escape(piece) for piece in pieces)
-            if "" in pieces[2:-1:2]:  # nothing stands between two parts: then a day has two digits
-                pattern = pattern.replace("{1,2}", "{2}")
-            names = [piece for piece in pieces if piece in PARTS]
-            return partial(_day, re.compile(f"{pattern}(?![0-9])"), names)
+        if self.date_formats:
+            return partial(_day, [_pattern(form) for form in self.date_formats])
         if self.decimal == "." and not self.thousands:
             return None
         marks = re.escape(THOUSANDS.get(self.thousands, ""))
         # Without groups of three, 1,5 would be 15 where a comma stands between thousands.
-        groups = f"|[0-9]{{1,3}}(?:[{marks}][0-9]{{3}})+" if marks else ""
+        groups = ""
+        if marks:  # in India, but for the last group, of two digits
+            groups = f"|[0-9]{{1,3}}(?:[{marks}][0-9]{{3}})+"
+            groups += f"|[0-9]{{1,2}}(?:[{marks}][0-9]{{2}})+[{marks}][0-9]{{3}}"
         part = f"(?:{re.escape(self.decimal)}([0-9]*))?"
         return partial(_number, re.compile(f"([-+{MINUS}]?)([0-9]*{groups}){part}([eE][-+]?[0-9]{{1,9}})?"))
 
@@ -209,16 +229,37 @@ def _number(pattern: re.Pattern[str], text: str) -> str:
     return f"{sign.replace(MINUS, '-')}{re.sub('[^0-9]', '', whole)}.{part}{power}"
 
 
-def _day(pattern: re.Pattern[str], names: list[str], text: str) -> object:
-    """Return the date that a text begins with, its parts in the order of `names`, or "" for none."""
-    match = pattern.match(text)
-    if match is None:
-        return ""
-    part = dict(zip(names, map(int, match.groups()), strict=True))
+DateFormat = tuple[re.Pattern[str], list[str]]  #: what matches, and the parts in their order
+
+
+def _pattern(form: str) -> DateFormat:
+    pieces = re.split("(%[dmbYy])", form)
+    pattern = "".join(f"({PARTS[piece]})" if piece in PARTS else re.escape(piece) for piece in pieces)
+    if "" in pieces[2:-1:2]:  # nothing stands between two parts: then a day has two digits
+        pattern = pattern.replace("{1,2}", "{2}")
+    return re.compile(f"{pattern}(?![0-9])"), [piece for piece in pieces if piece in PARTS]
+
+
+def _day(formats: list[DateFormat], text: str) -> object:
+    """Return the date that a text begins with in the first of the formats that has one, or "" for none."""
+    for pattern, names in formats:
+        match = pattern.match(text)
+        if match is not None and (day := _date(dict(zip(names, match.groups(), strict=True)))) is not None:
+            return day
+    return text if text.lower() in ENDLESS else ""
+
+
+def _date(part: dict[str, str]) -> date | None:
+    """Return the date of its parts; None where there is no such day."""
+    name = part.get("%b", "").lower()
+    months = [number for number, month in enumerate(MONTHS, 1) if name and month.startswith(name)]
+    month = int(part["%m"]) if "%m" in part else months[0] if len(months) == 1 else 0
+    short = int(part.get("%y", 0))
+    year = int(part["%Y"]) if "%Y" in part else short + (1900 if short >= CENTURY else 2000)
     try:
-        return date(part["%Y"], part["%m"], part["%d"])
-    except ValueError:  # no such day
-        return ""
+        return date(year, month, int(part["%d"]))
+    except ValueError:
+        return None
 
 
 def widest(column: Column) -> Column:
@@ -264,7 +305,12 @@ def _spelling(place: Place, column: Column) -> Spelling:
             raise given.wrong(
                 f"{column.name} is a {column.kind}", f"{word} is for {', '.join(WRITING[word])}"
             )
-    terms: dict[str, object] = {w: each.text() for w, each in words.items() if w not in ("map", "fold")}
+    apart = ("map", "fold", "date_format")
+    terms: dict[str, object] = {w: each.text() for w, each in words.items() if w not in apart}
+    if "date_format" in words:
+        forms = words["date_format"]
+        several = isinstance(forms.value, list)
+        terms["date_format"] = tuple(each.text() for each in forms.items()) if several else forms.text()
     if "fold" in words:
         terms["fold"] = words["fold"].flag()
     if "map" in words:

@@ -1,5 +1,6 @@
 """A cell is read by itself, to one value, whatever column, batch, file or class holds it."""
 
+import gzip
 from datetime import date, datetime
 from decimal import Decimal
 from fractions import Fraction
@@ -17,7 +18,7 @@ from dpaccount.errors import InputError
 from mechanisms.table.cells import identity_of, shown, text_of, value_of
 from mechanisms.table.columns import Column, Table
 from mechanisms.table.persons import SECRET_BYTES, keys_of
-from mechanisms.table.reading import _column, batches, check_same_columns, files_of
+from mechanisms.table.reading import Dialect, _column, batches, check_same_columns, files_of, header
 from mechanisms.table.spelling import Spelling
 from tests.depth import examples
 from tests.looped import looped
@@ -217,3 +218,87 @@ def test_what_makes_a_number_negative_is_not_removed(strip):
 def test_another_way_to_write_negative_numbers_is_refused():
     with pytest.raises(InputError, match="negative is 'CR'; known"):
         Spelling(NUMBER, negative="CR")
+
+
+@looped(
+    ("cell", "forms", "right"),
+    [
+        ("1.3.2024", "%d.%m.%Y", (2024, 3, 1)), ("01.03.24", "%d.%m.%y", (2024, 3, 1)),
+        ("01.03.68", "%d.%m.%y", (2068, 3, 1)), ("01.03.69", "%d.%m.%y", None), ("01.03.2024", "%d.%m.%y", None),
+        ("1-Mar-2024", "%d-%b-%Y", (2024, 3, 1)), ("1 march 24", "%d %b %y", (2024, 3, 1)),
+        ("1 SEPT 24 10:00", "%d %b %y", (2024, 9, 1)), ("1 ju 24", "%d %b %y", None), ("1 Mär 24", "%d %b %y", None),
+        ("Mar 1, 2024", "%b %d, %Y", (2024, 3, 1)), ("20240301", "%Y%m%d", (2024, 3, 1)),
+        ("03/04/2024", ("%d/%m/%Y", "%m/%d/%Y"), (2024, 4, 3)), ("03/14/2024", ("%d/%m/%Y", "%m/%d/%Y"), (2024, 3, 14)),
+        ("2024-03-01", ("%d.%m.%Y", "%Y-%m-%d"), (2024, 3, 1)), ("infinity", "%d.%m.%Y", (2099, 12, 31)),
+    ],
+)  # fmt: skip
+def test_dates_are_read_in_the_first_format_that_has_one(cell, forms, right):
+    expected = float(DAYS.low) if right is None else float(date(*right).toordinal())
+    assert Spelling(DAYS, date_format=forms).codes([cell]).tolist() == [expected]
+
+
+@looped("forms", ["%d.%m", "%d.%m.%Y.%y", "%d.%m.%b.%Y", "%d.%m.%Y %H", ("%d.%m.%Y",) * 11])
+def test_formats_without_one_day_month_and_year_are_refused(forms):
+    with pytest.raises(InputError, match="date_format"):
+        Spelling(DAYS, date_format=forms)
+
+
+@looped(
+    ("cell", "right"),
+    [("12,34,567", 1234567), ("1,23,456.5", 123456.5), ("1,234,567", 1234567), ("1,2,345", 7777), ("1,23", 7777), ("12,34", 7777)],
+)  # fmt: skip
+def test_thousands_are_grouped_as_in_india_too(cell, right):
+    wide = Column("x", "number", Fraction(0), Fraction(10**7), missing=Fraction(7777))
+    assert Spelling(wide, thousands=",").codes([cell]).tolist() == [right]
+
+
+TEXT = "who,x\na,1\nb,2\n"
+
+
+@looped(
+    ("name", "raw", "dialect"),
+    [
+        ("t.csv", TEXT.encode(), {}), ("t.csv", b"\xef\xbb\xbf" + TEXT.encode(), {"encoding": "UTF8"}),
+        ("t.csv", TEXT.encode("utf-16"), {"encoding": "utf-16"}), ("t.csv", TEXT.encode("utf-16"), {"encoding": "UTF_16"}),
+        ("t.csv", b"\xfe\xff" + TEXT.encode("utf-16-be"), {"encoding": "utf16"}),
+        ("t.csv", TEXT.encode(), {"encoding": "windows-1252"}), ("t.csv", TEXT.encode(), {"encoding": "ISO-8859-1"}),
+        ("t.csv", b"sep=;\r\n" + TEXT.replace(",", ";").encode(), {}), ("t.csv", b'"sep=|"\n' + TEXT.replace(",", "|").encode(), {}),
+        ("t.tsv", TEXT.replace(",", "\t").encode(), {}), ("t.tsv", TEXT.replace(",", ";").encode(), {"separator": ";"}),
+        ("t.csv.gz", gzip.compress(TEXT.encode()), {}), ("t.TSV.GZ", gzip.compress(TEXT.replace(",", "\t").encode()), {}),
+    ],
+)  # fmt: skip
+def test_lines_are_read_in_every_dialect(tmp_path, name, raw, dialect):
+    path = tmp_path / name
+    path.write_bytes(raw)
+    (batch,) = batches(path, ["who", "x"], (), Dialect(**dialect))
+    assert (list(batch["who"]), NUMBER.codes(batch["x"]).tolist()) == (["a", "b"], [1, 2])
+    names, found = header(path, dialect.get("encoding", "utf-8"))
+    assert names == ["who", "x"]
+    (batch,) = batches(path, ["who"], (), found)
+    assert list(batch["who"]) == ["a", "b"]
+    path.unlink()
+
+
+@looped("encoding", ["utf-7", "base64", "big5", "gb18030", "nothing", "utf-16-le\0", "shift_jis"])
+def test_an_encoding_in_which_a_damaged_character_may_take_others_in_is_refused(encoding):
+    with pytest.raises(InputError, match="convert the file to UTF-8"):
+        Dialect(encoding=encoding)
+
+
+def test_a_damaged_character_of_two_bytes_takes_nothing_else_in(tmp_path):
+    path = tmp_path / "t.csv"
+    for broken in (b"\x00\xd8", b"\x00\xdc", b"\x00\xd8\x00\xd8"):
+        path.write_bytes(
+            b"\xff\xfe" + "who,x\n".encode("utf-16-le") + broken + ",1\nb,2\n".encode("utf-16-le")
+        )
+        (batch,) = batches(path, ["who", "x"], (), Dialect(encoding="utf-16"))
+        assert NUMBER.codes(batch["x"]).tolist() == [1, 2]
+        assert list(batch["who"])[1] == "b"
+
+
+@looped("raw", [gzip.compress(TEXT.encode())[:-9], b"no gzip", gzip.compress(TEXT.encode())[:12]])
+def test_a_packed_file_that_is_damaged_is_one_sentence(tmp_path, raw):
+    path = tmp_path / "t.csv.gz"
+    path.write_bytes(raw)
+    with pytest.raises(InputError, match="give a readable data file"):
+        list(batches(path, ["who"]))
