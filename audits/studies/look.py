@@ -15,7 +15,7 @@ from dpaccount.errors import InputError
 from mechanisms.table.cells import shown, text_of, values_of
 from mechanisms.table.columns import ORDERED_KINDS, Column, Table
 from mechanisms.table.persons import SECRET_BYTES, keys_of
-from mechanisms.table.reading import ArrowCells, batches, check_same_columns, files_of
+from mechanisms.table.reading import ArrowCells, batches, broken_lines, check_same_columns, files_of
 from mechanisms.table.spelling import unread, widest
 
 #: of cells that are not taken as they are
@@ -24,10 +24,14 @@ EXAMPLES: Final = 3  #: of cells that are not understood or not listed
 GAPS: Final = ("", "nan", "NaN")  #: cells that are missing
 LIMITS: Final = (1, 2, 3, 5, 10, 20, 50)  #: rows of a unit that might count
 PRIVATE: Final = "PRIVATE: only for who may see the rows; nothing is written, and nothing is charged"
+BROKEN: Final = (
+    "{} lines have not as many cells as the header: blank ones, or parts of a row with a line break in a"
+    " cell. Each is a row, and may be a unit."
+)
 ADVICE: Final = (
-    "Say in the study how cells are written (decimal, thousands, date_format, strip, fold, map, separator,"
-    " encoding). Bounds and values become public with the certificate: take them from public knowledge, not"
-    " from here."
+    "Say in the study how cells are written (decimal, thousands, negative, date_format, strip, fold, map,"
+    " separator, encoding). Bounds and values become public with the certificate: take them from public"
+    " knowledge, not from here."
 )
 
 
@@ -36,6 +40,7 @@ class Looked:
     """How a table is read: the number of rows, how many cells of a column met which fate, and examples."""
 
     rows: int = 0
+    broken_lines: int = 0  #: that have not as many cells as the header
     cells: dict[str, Counter[str]] = field(default_factory=dict)
     examples: dict[str, dict[str, None]] = field(default_factory=dict)
     of_units: NDArray[np.int64] | None = None  #: how many rows each unit has, where rows name units
@@ -57,6 +62,7 @@ def look(claim: Claim) -> Looked:
     files = files_of(claim.data_file)
     check_same_columns(files, table.identity)  # as a release does, so that both refuse the same files
     for file in files:
+        found.broken_lines += broken_lines(file, table.dialect)
         for batch in batches(file, names, table.names, table.dialect):
             found.rows += len(batch[names[0]])
             for column in table.columns:
@@ -110,6 +116,8 @@ def as_text(claim: Claim, found: Looked) -> str:
         shares = [_share(met[fate], found.rows) for fate in FATES]
         rows.append([name, *shares, ", ".join(found.examples[name])])
     parts = [PRIVATE, f"{found.rows:,} rows", text_table(["column", *FATES, "for example"], rows)]
+    if found.broken_lines:
+        parts.append(BROKEN.format(_share(found.broken_lines, found.rows)))
     table, units = claim.table, found.of_units
     if units is not None and table is not None:
         limits = sorted({*LIMITS, table.max_rows})

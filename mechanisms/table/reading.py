@@ -388,13 +388,8 @@ def _unknown(file: DataFile) -> InputError:
 def _lines(
     dialect: Dialect, source: DataFile, names: Sequence[str], declared: Sequence[str]
 ) -> Iterator[Counted]:
-    csv.field_size_limit(LONGEST_LINE)  # a long cell is no error: that would reveal it
-    between = "\t" if ".tsv" in source.kind and dialect.separator == "," else dialect.separator
     with _opened(source, dialect) as file:
-        first = file.readline()
-        if said := SEPARATOR_LINE.fullmatch(first):
-            between, first = said[1], file.readline()
-        header = _cells(first, between)
+        header, between = _begun(file, source, dialect)
         places = _places(source, header, names, declared)
         for lines in _batches_of_lines(file):
             columns = _plain_columns(lines, len(header), places, between)
@@ -404,6 +399,26 @@ def _lines(
                     name: [row[at] if at < len(row) else None for row in rows] for name, at in places.items()
                 }
             yield len(lines), columns
+
+
+def _begun(file: IO[str], source: DataFile, dialect: Dialect) -> tuple[list[str], str]:
+    """Read the header of a file; return its names and the separator."""
+    csv.field_size_limit(LONGEST_LINE)  # a long cell is no error: that would reveal it
+    between = "\t" if ".tsv" in source.kind and dialect.separator == "," else dialect.separator
+    first = file.readline()
+    if said := SEPARATOR_LINE.fullmatch(first):
+        between, first = said[1], file.readline()
+    return _cells(first, between), between
+
+
+def broken_lines(source: DataFile, dialect: Dialect) -> int:
+    """Return how many lines have not as many cells as the header, as blank ones, or an open quotation mark."""
+    if source.kind not in SEPARATED:
+        return 0
+    with _opened(source, dialect) as file:
+        header, between = _begun(file, source, dialect)
+        lines = (line for several in _batches_of_lines(file) for line in several)
+        return sum(line.count('"') % 2 == 1 or len(_cells(line, between)) != len(header) for line in lines)
 
 
 def _batches_of_lines(file: IO[str]) -> Iterator[list[str]]:

@@ -127,7 +127,7 @@ def test_only_a_terminal_sees_it_and_nothing_is_written(dpaccount, study):
     [
         ('file = "visits.csv"', 'file = "none.csv"', "No such file"),
         ("Kosten = {", "Preis = {", "no column"),
-        ('encoding = "cp1252"', 'encoding = "utf-16"', "encoding is"),
+        ('encoding = "cp1252"', 'encoding = "utf-7"', "encoding is"),
         ("fold = true }", "fold = 1 }", "give true or false"),
     ],
 )
@@ -138,6 +138,17 @@ def test_bad_files_are_one_line(dpaccount, study, old, new, said):
     code, _, err = dpaccount("look", study, "--private-output")
     assert (code, err.count("\n")) == (2, 1)
     assert said in err
+
+
+def test_lines_that_are_no_whole_rows_are_counted(study):
+    file = study.parent / "visits.csv"
+    before = looking.look(read_claim(study))
+    assert before.broken_lines == 1
+    with file.open("a", encoding="cp1252") as lines:
+        lines.write('7;01.03.2024;Bonn;1;w;5;"a\nb"\n\n')
+    found = looking.look(read_claim(study))
+    assert (found.rows, found.broken_lines) == (before.rows + 3, 4)
+    assert "4 (" in looking.as_text(read_claim(study), found).partition(" lines have not")[0]
 
 
 def test_a_claim_without_a_table_has_nothing_to_look_at(dpaccount, root):
