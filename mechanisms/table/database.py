@@ -23,6 +23,7 @@ TABLE_URLS: Final = {
         r"(postgresql://([\w.%-]+@)?(\[[0-9A-Fa-f:.]+\]|[\w.%-]*)(:[0-9]{1,5})?/[\w.%-]+)#[^?#\0]+", re.ASCII
     ),
 }
+MONEY: Final = 790  #: PostgreSQL's number of the type whose texts have a currency mark
 RIGHT_URLS: Final = "write duckdb:///FILE#TABLE, or postgresql://USER@HOST/DATABASE#TABLE without a password"
 #: of a session: the text of a cell must not depend on the server's settings
 SETTINGS: Final = (
@@ -102,15 +103,22 @@ class DatabaseTable(Remote):
                 raise InputError(f"{what} {name}", f"there are {', '.join(there)[:200]}", str(self))
 
     def _columns(self, connection: Any) -> list[str]:
+        return [name for name, _ in self._described(connection)]
+
+    def _described(self, connection: Any) -> list[tuple[str, Any]]:
+        """Return the names of the columns, and their types as the database says them."""
         try:
             found = connection.execute(f"SELECT * FROM {self._quoted} LIMIT 0")  # noqa: S608 - quoted
-            return [str(column[0]) for column in found.description]
+            return [(str(column[0]), column[1]) for column in found.description]
         except Exception as error:  # each database has errors of its own
             what = f"no table {self.table!r} that can be read ({type(error).__name__})"
             raise InputError(what, "name a table or view, as SCHEMA.TABLE if need be", str(self)) from None
 
     def _rows(self, connection: Any, names: Sequence[str]) -> Iterator[list[tuple[str | None, ...]]]:
-        cells = [f"CAST({_quoted(name)} AS VARCHAR)" for name in names]
+        types = self._described(connection) if self._scheme == "postgresql" else []
+        money = {name for name, kind in types if kind == MONEY}
+        inner = [f"CAST({_quoted(name)} AS NUMERIC)" if name in money else _quoted(name) for name in names]
+        cells = [f"CAST({cell} AS VARCHAR)" for cell in inner]
         order = ", ".join(f'{cell} COLLATE "C"' for cell in cells)
         named = (
             {} if self._scheme == "duckdb" else {"name": "rows"}

@@ -412,7 +412,7 @@ def _begun(file: IO[str], source: DataFile, dialect: Dialect) -> tuple[list[str]
 
 
 def broken_lines(source: DataFile, dialect: Dialect) -> int:
-    """Return how many lines have not as many cells as the header, as blank ones, or an open quotation mark."""
+    """Return how many lines have not as many cells as the header, or an open quotation mark."""
     if source.kind not in SEPARATED:
         return 0
     with _opened(source, dialect) as file:

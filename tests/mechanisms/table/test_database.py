@@ -124,6 +124,23 @@ def test_duckdb_and_postgresql_give_the_same_texts(tmp_path, postgres):
     assert "2023-12-31" in {c[:10] for c in here[4] if c}  # half past midnight at +02 is of the day before
 
 
+@deep
+def test_money_and_far_days_of_postgresql_are_read(tmp_path, postgres):
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        connection.execute("DROP TABLE IF EXISTS pays")
+        connection.execute("CREATE TABLE pays (m money, d date)")
+        connection.execute(
+            "INSERT INTO pays VALUES ('-1234.50', '-infinity'), ('5', 'infinity'), (NULL, NULL)"
+        )
+        connection.execute("INSERT INTO pays VALUES ('0.99', '20000-01-01'), ('1', '0044-03-15 BC')")
+    table = DatabaseTable(f"{postgres}#pays", tmp_path)
+    (amounts, days), _ = cells(table, "m", "d")
+    column = Column("m", "number", Fraction(-2000), Fraction(2000), missing=Fraction(77))
+    low, high = (Fraction(date(year, 1, 1).toordinal()) for year in (2000, 2100))
+    found = dict(zip(column.codes(amounts), Column("d", "date", low, high).codes(days), strict=True))
+    assert found == {-1234.5: low, 5: high, 77: low, 0.99: high, 1: low}
+
+
 WRONG = [
     "duckdb:///../d.duckdb#t", "duckdb:////tmp/d.duckdb#t", "duckdb:///d.duckdb", "duckdb:///d.duckdb#", "duckdb://host/d.duckdb#t",
     "duckdb:///d.duckdb?x=1#t", "postgresql://u:secret@h/d#t", "postgresql://h/d?password=secret#t", "postgresql://h#t",
