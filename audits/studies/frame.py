@@ -4,11 +4,11 @@ import csv
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from dpaccount.errors import InputError
 from mechanisms.table.cells import FATAL, shown
+from mechanisms.table.private_folder import private_folder
 
 FRAME_FILE: Final = "frame.csv"  #: the name of the data in the certificate of a DataFrame's study
 LISTS: Final = ("to_list", "to_pylist", "tolist")  #: of columns, by library
@@ -28,8 +28,8 @@ def as_file(frame: Any, names: Sequence[str]) -> Iterator[Path]:
     columns = [_cells(whole, name) for name in names]
     if len({len(each) for each in columns}) > 1:
         raise InputError("the columns have different lengths", "give one cell of each to every row")
-    with TemporaryDirectory(prefix="dpaccount-") as folder:  # its owner's alone
-        path = Path(folder) / FRAME_FILE
+    with private_folder() as folder:
+        path = folder / FRAME_FILE
         path.touch(mode=0o600)
         with path.open("w", encoding="utf-8-sig", errors="backslashreplace", newline="") as file:
             lines = csv.writer(file, lineterminator="\n")

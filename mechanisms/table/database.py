@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from dpaccount.errors import InputError
+from mechanisms.table.private_folder import private_folder
 from mechanisms.table.reading import BATCH, Remote, Source, one_file
 
 OF_DATABASES: Final = ("duckdb", "postgresql")
@@ -85,8 +85,8 @@ class DatabaseTable(Remote):
             raise InputError("pyarrow holds its rows", "pip install 'dpaccount[sql]'", str(self)) from None
         text = arrow.large_string()  # a batch may hold more bytes than 32 bits count
         schema = arrow.schema([(name, text) for name in names])
-        with TemporaryDirectory(prefix="dpaccount-") as folder:
-            path = Path(folder) / "table.arrow"
+        with private_folder() as folder:
+            path = folder / "table.arrow"
             path.touch(mode=0o600)
             with self._connection() as connection:  # closed before a release, which may take minutes
                 self._check(names, self._columns(connection))
