@@ -139,15 +139,15 @@ def test_case_and_listed_cells_are_read_as_declared(man, street):
         (AMOUNT, {"map": (("1", "2"), ("1.0", "3"))}, "list each once"),
         (AMOUNT, {"map": (("", "2"),)}, "list each once"),
         (SMALL, {"map": (("a", "2.5"),)}, "give a integer"),
-        (DAY, {"date_format": "%d.%m.%y"}, "%d, %m and %Y once each"),
-        (DAY, {"date_format": "%d.%m.%Y %Y"}, "%d, %m and %Y once each"),
+        (DAY, {"date_format": "%d.%m.%y"}, "and %Y or %y, once each"),
+        (DAY, {"date_format": "%d.%m.%Y %Y"}, "and %Y or %y, once each"),
         (DAY, {"map": (("nie", "31.12.2024"),)}, "give a date"),
         (SEX, {"map": (("f", "Frau"),)}, "give a category"),
         (AMOUNT, {"strip": "\u2212"}, "with which a value begins"),
         (SEX, {"strip": "M"}, "with which a value begins"),
         (Column("b", "boolean"), {"strip": "t"}, "with which a value begins"),
-        (DAY, {"date_format": ""}, "%d, %m and %Y once each"),
-        (DAY, {"date_format": "%d1%m1%Y"}, "%d, %m and %Y once each"),
+        (DAY, {"date_format": ""}, "and %Y or %y, once each"),
+        (DAY, {"date_format": "%d1%m1%Y"}, "and %Y or %y, once each"),
         (DAY, {"date_format": " %d.%m.%Y"}, "begins or ends"),
         (DAY, {"date_format": "%d/%m/%Y/", "strip": "/"}, "begins or ends"),
         (Column("x", "number", F(5), F(5)), {"map": (("x", "garbage"),)}, "give a number"),
@@ -228,7 +228,11 @@ city = {{ type = "category", values = ["Köln", "Düren"] }}"""
     return read_file_table(parse_toml(text, "study.toml"))
 
 
-@pytest.mark.parametrize("encoding", [each for each in ENCODINGS if each not in ("cp1251", "cp1253")])
+def has_umlauts(encoding):
+    return "Köln".encode(encoding, "replace").decode(encoding) == "Köln"
+
+
+@pytest.mark.parametrize("encoding", [*filter(has_umlauts, ENCODINGS)])
 @pytest.mark.parametrize("separator", [each for each in SEPARATORS if each != ","])
 def test_a_table_is_read_as_its_file_is_written(tmp_path, separator, encoding):
     path = tmp_path / "t.csv"
@@ -241,7 +245,7 @@ def test_a_table_is_read_as_its_file_is_written(tmp_path, separator, encoding):
 
 @examples(100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    st.sampled_from(ENCODINGS),
+    st.sampled_from([each for each in ENCODINGS if each != "utf-16"]),  # of two bytes: test_one_cell
     st.sampled_from(SEPARATORS),
     st.binary(max_size=12).filter(lambda line: b"\n" not in line),
     st.integers(0, 3),
@@ -270,7 +274,7 @@ def test_whatever_bytes_a_line_has_it_is_one_row(tmp_path, encoding, separator, 
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        ('encoding = "utf-16"', "encoding is 'utf-16'"),
+        ('encoding = "utf-7"', "encoding is 'utf-7'"),
         ('separator = "\\n"', "separator is"),
         ("separator = 1", "give a string"),
     ],
