@@ -378,7 +378,11 @@ def _opened(file: DataFile, dialect: Dialect) -> Iterator[IO[str]]:
     name = codecs.lookup(dialect.encoding).name
     encoding = "utf-8-sig" if name == "utf-8" else name
     with file.opened(encoding=encoding, errors="replace", newline="\n") as lines:
-        yield lines
+        try:
+            yield lines
+        except UnicodeError:  # all others are replaced
+            right = "convert it to UTF-8, or give its encoding"
+            raise InputError("it does not begin with the mark of UTF-16", right, str(file.place)) from None
 
 
 def _unknown(file: DataFile) -> InputError:

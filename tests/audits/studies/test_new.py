@@ -153,7 +153,7 @@ def test_nothing_of_a_row_reaches_an_output(dpaccount, visits, rows):
         ({"statistic": ["mean age of all"]}, "no column 'age of all'"),
         ({"statistic": ["!"]}, "is no statistic"),
         ({"statistic": ["count city of birth"]}, "say for example mean minutes by city"),
-        ({"encoding": ["utf-16"]}, "encoding is"),
+        ({"encoding": ["utf-7"]}, "encoding is"),
         ({"separator": ["x"]}, "separator is"),
         ({"unit": ["-"]}, "--max-contributions goes with"),
     ],

@@ -296,6 +296,17 @@ def test_a_damaged_character_of_two_bytes_takes_nothing_else_in(tmp_path):
         assert list(batch["who"])[1] == "b"
 
 
+def test_a_file_of_another_encoding_than_utf_16_is_one_sentence(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("who,x\na,1\n")
+    for read in (
+        lambda: header(path, "utf-16"),
+        lambda: list(batches(path, ["x"], (), Dialect(encoding="utf-16"))),
+    ):
+        with pytest.raises(InputError, match="does not begin with the mark of UTF-16; convert it to UTF-8"):
+            read()
+
+
 @looped("raw", [gzip.compress(TEXT.encode())[:-9], b"no gzip", gzip.compress(TEXT.encode())[:12]])
 def test_a_packed_file_that_is_damaged_is_one_sentence(tmp_path, raw):
     path = tmp_path / "t.csv.gz"
