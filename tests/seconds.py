@@ -87,8 +87,7 @@ class Worker:
         self.measures: dict[str, float] = {}
 
     def pytest_collection_finish(self) -> None:
-        """Note what it took to collect, and then how quick this machine is."""
-        self.measures["collection"] = processor_seconds()
+        """Note how quick this machine is."""
         self.measures["loop"] = loop()
 
     @pytest.hookimpl(tryfirst=True)
@@ -201,10 +200,9 @@ class Run(Worker):
         return self.config.args_source == pytest.Config.ArgsSource.TESTPATHS and not narrowed
 
     def whole(self, measures: list[dict[str, float]]) -> dict[str, float]:
-        """Return what a quick run took: seconds of all its processes, and of the slowest to collect."""
+        """Return what a quick run took: seconds of all its processes."""
         return {
             "seconds": sum(each["seconds"] for each in measures) / self.slower,
-            "collection": max(each["collection"] for each in measures) / self.slower,
             "items": len(self.items),
         }
 

@@ -45,7 +45,7 @@ MINUS: Final = "\u2212"  #: as typographers write it
 DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 ENDLESS: Final = frozenset({"infinity", "-infinity"})  #: dates of PostgreSQL and DuckDB
 _DAY: Final = r"-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
-FAR: Final = re.compile(rf"-?[1-9][0-9]{{4,6}}{_DAY}(?![0-9])")
+FAR_DAY: Final = re.compile(rf"-?[1-9][0-9]{{4,6}}{_DAY}(?![0-9])")
 BEFORE_CHRIST: Final = re.compile(rf"[0-9]{{1,7}}{_DAY}(?![0-9]).* ?\(?BC\)?")
 
 _TRUE, _FALSE = frozenset({"true", "t", "yes", "y", "1"}), frozenset({"false", "f", "no", "n", "0"})
@@ -260,7 +260,7 @@ def day_number(cell: object) -> float:
     if not isinstance(value, str):
         return float(value.toordinal()) if isinstance(value, date) else math.nan
     text = value.strip()
-    if text.lower() in ENDLESS or FAR.match(text) is not None:
+    if text.lower() in ENDLESS or FAR_DAY.match(text) is not None:
         return -math.inf if text.startswith("-") else math.inf
     if BEFORE_CHRIST.fullmatch(text) is not None:
         return -math.inf
