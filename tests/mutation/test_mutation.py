@@ -236,7 +236,8 @@ def test_every_row_is_about_a_change_that_can_be_made():
 FAMILIES = ("hypotheses", "sensitivity", "noise", "composition", "conversions", "refutations")
 RULES = [f"rules/test_{name}" for name in ("families", "forms", "premises", "sensitivity", "bounded_row")]
 PROOF = [
-    f"proof/test_{name}" for name in ("kernel", "noise_rules", "release_rules", "refutations", "derivation")
+    f"proof/test_{name}"
+    for name in ("kernel", "noise_rules", "release_rules", "refutations", "derivation", "read")
 ]
 AROUND = ("certificates", "persons", "replaced", "shapes", "budget")
 INSIDE = ("numbers", "limits", "derivations", "reading_list")

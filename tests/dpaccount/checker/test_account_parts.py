@@ -101,6 +101,21 @@ def test_a_measure_on_a_sample_costs_what_follows_from_its_curve():
                 assert rational(more, x) >= r * rational(inner, x * q / r)
 
 
+def test_what_a_sample_lacks_of_mass_one_is_not_rounded_away():
+    """At two digits, in exact numbers: an atom at 1 − q has at least (1 − q)(1 − Σp/z)."""
+    i, found = Interval(2), 0
+    for chance in map(random.Random, range(150)):
+        atoms = [
+            (Decimal(chance.randint(15, 99)) / 10, Decimal(chance.randint(1, 30)) / 100) for _ in range(3)
+        ]
+        lacking = 1 - sum(Fraction(p) / Fraction(z) for z, p in atoms)
+        less = removed(i, UpperMeasure(atoms, Decimal(0)), Fraction(1, 2))
+        mass = dict(less.atoms).get(Decimal("0.5"), 0)
+        assert mass >= lacking / 2
+        found += mass > 0
+    assert found > 100
+
+
 def rational(measure, x):
     """D(x), exactly."""
     return Fraction(measure.lost) + sum(Fraction(p) * max(0, 1 - x / Fraction(z)) for z, p in measure.atoms)

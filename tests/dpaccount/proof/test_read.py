@@ -6,8 +6,10 @@ import json
 import pytest
 
 from dpaccount import proof
+from dpaccount.checker.documents import BROKEN
 from dpaccount.errors import RuleError
 from dpaccount.noise.proved import Proved
+from dpaccount.proof import theorem
 from tests.dpaccount.ledger.conftest import approximate, discrete_gaussian, histogram, pure
 from tests.dpaccount.ledger.test_once import stream
 from tests.looped import looped
@@ -50,3 +52,13 @@ def test_a_step_that_was_changed_is_refused(member):
 def test_what_is_no_derivation_is_refused(steps):
     with pytest.raises(RuleError):
         proof.read(steps)
+
+
+@looped("broken", BROKEN)
+def test_a_value_on_which_the_checker_breaks_is_refused_as_one_of_a_wrong_shape(broken, monkeypatch):
+    def step(*_):
+        raise broken("what is this?")
+
+    monkeypatch.setattr(theorem, "_step", lambda: step)
+    with pytest.raises(RuleError, match=f"wrong shape .{broken.__name__}: .*what is this"):
+        theorem.inferred("to_zcdp", THEOREMS[0])
