@@ -25,7 +25,7 @@ from hypothesis import HealthCheck, core, settings
 
 T = TypeVar("T")
 MORE = 10  #: times as many examples in a deep run
-MANY, DRAWN = 12, 3  #: of a test with more rows a deep run draws one in three
+ROWS, LEAST = 4, 6  #: of a test a deep run draws about four rows, but one in six at least
 FRESH = 1e-7  #: the largest stated chance of a false alarm with which a test gets fresh seeds
 
 deep = pytest.mark.deep
@@ -126,7 +126,7 @@ def is_deep(item: pytest.Item) -> bool:
 def is_drawn(item: pytest.Item, rows: int, run: Depth) -> bool:
     """Return whether a deep run has a deep item, of a test with so many rows."""
     mark, parts = (item.get_closest_marker(name) for name in ("deep", "parts"))
-    usual = DRAWN if rows > MANY and parts is None else 1
+    usual = 1 if parts is not None else min(LEAST, max(1, rows // ROWS))
     few = usual if mark is None else mark.kwargs.get("one_in", usual)
     return number(f"{run.draw} {item.nodeid}") % few == 0
 

@@ -12,7 +12,7 @@ from audits.datasets.neighbours import candidates
 from audits.sensitivity import search
 from dpaccount.errors import InputError
 from pytest_dpaccount import Budget, Effort
-from tests.depth import deep
+from tests.depth import deep, parts
 
 FUNCTIONS = """
 import numpy as np
@@ -242,8 +242,9 @@ def test_a_claim_about_a_table_is_certified_and_checked(root, tmp_path, dpaccoun
 
 
 @deep
+@parts(3)
 @pytest.mark.statistical(3e-3)  # three sound functions at level .001
-def test_the_documents_commands_end_as_they_say(root, tmp_path, dpaccount):
+def test_the_documents_commands_end_as_they_say(root, tmp_path, dpaccount, depth):
     copied(root, tmp_path)
     text = (root / "docs" / "auditing.md").read_text().partition("## Functions of a table")[2]
     table = re.search(r"```toml\n(.*?)```", text, re.DOTALL).group(1)
@@ -252,7 +253,7 @@ def test_the_documents_commands_end_as_they_say(root, tmp_path, dpaccount):
     claim.write_text(claim.read_text().replace("trials = 6000", "trials = 600"))
     commands = re.findall(r"^\$ dpaccount (.*?) +# exit (\d)$", text, re.MULTILINE)
     assert len(commands) == 3
-    for words, code in commands:
+    for words, code in depth.some(commands, 1):
         quick = ["--trials", "600", "--confidence", "0.999", "--seconds", "1e6"]
         quick = [] if words.startswith("certify") else quick
         assert dpaccount(*words.split(), *quick)[0] == int(code), words
