@@ -18,6 +18,7 @@ from tests.seconds import passed_before
 
 FAULTS = Path(__file__).with_name("known_faults.toml")
 MOST_FAULTS, FAULT_DAYS = 5, 7
+ALL = "0"  #: the seed of who names none, and means all rows of a test
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -25,7 +26,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("depth")
     group.addoption("--deep", action="store_true", help="deep items: all cases, fresh examples")
     group.addoption("--slice", type=slice_of, metavar="K/S", help="deep items of one slice of S")
-    group.addoption("--seed", default="0", help="what fresh examples of a deep run are drawn by")
+    group.addoption("--seed", default=ALL, help="what fresh examples of a deep run are drawn by")
 
 
 def slice_of(text: str) -> tuple[int, int]:
@@ -113,7 +114,8 @@ def wanted(config: pytest.Config, item: pytest.Item, case: int, rows: int) -> bo
         return depth.is_quick(item, case)
     which = config.option.slice
     here = which is None or slice_number(item.nodeid, which[1]) == which[0]
-    return here and depth.is_deep(item) and depth.is_drawn(item, rows, depth.RUN)
+    drawn = config.option.seed == ALL or depth.is_drawn(item, rows, depth.RUN)
+    return here and depth.is_deep(item) and drawn
 
 
 @pytest.hookimpl(tryfirst=True)

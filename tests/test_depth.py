@@ -79,7 +79,9 @@ def test_every_nth_row_is_quick():
     assert depths.is_quick(Item(), 1)
 
 
-@pytest.mark.parametrize(("mark", "rows", "share"), [((), 300, 6), ((), 7, 1), ((), 13, 3), ((9,), 300, 9), ((4,), 9, 4)])
+@pytest.mark.parametrize(
+    ("mark", "rows", "share"), [((), 300, 6), ((), 7, 1), ((), 13, 3), ((9,), 300, 9), ((4,), 9, 4)]
+)
 def test_a_deep_run_draws_some_of_many_rows_and_each_row_some_time(mark, rows, share):
     deep = depths.deep(one_in=mark[0]) if mark else depths.deep
     items = [Item(deep, nodeid=f"tests/test_a.py::test_b[{row}]") for row in range(rows)]
