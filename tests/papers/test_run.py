@@ -391,6 +391,7 @@ def test_published_numbers_stand_beside_their_rows_at_the_paper_s_own_rounds(tmp
         ('kernel = "matern-5/2"\nepsilon = [1', "epsilon = [1", "2 rows are"),
         ('constants = "constants"', 'constants = "constant"', "no run has 'constant'"),
         ('algorithm = "algorithm"', "", "0 rows are"),
+        ('epsilon = "epsilon"', "", "two runs are the same"),
     ],
 )
 def test_numbers_and_rows_that_are_no_run_s_are_refused(before, after, said):
