@@ -226,7 +226,7 @@ def collection() -> float:
     """
     from tests.seconds import LOOP, loop, processor_seconds
 
-    words = [sys.executable, *["-m", "pytest", "--collect-only", "-qq", "-p", "no:cacheprovider"]]
+    words = [sys.executable, "-m", "pytest", "--collect-only", "-qq", "-p", "no:cacheprovider"]
     kept = os.environ | {"PYTHONDONTWRITEBYTECODE": ""}
     taken = []
     for _ in range(2):

@@ -93,6 +93,15 @@ def test_a_deep_run_draws_some_of_many_rows_and_each_row_some_time(mark, rows, s
     assert mark or all(depths.is_drawn(parts, 300, run) for run in runs_of)
 
 
+def test_a_deep_run_without_a_seed_has_every_row(project, tmp_path):
+    (tmp_path / "test_it.py").write_text(
+        "import pytest\nfrom tests.depth import deep\n@deep\n@pytest.mark.parametrize('row', range(60))\n"
+        "def test_rows(row): pass\n"
+    )
+    assert "60 passed" in project("--deep")[1]
+    assert "deselected" in project("--deep", "--seed", "a tree")[1]
+
+
 def test_each_item_is_in_one_slice_and_slices_are_alike():
     names = [f"tests/test_a.py::test_b[{number}]" for number in range(2500)]
     sizes = Counter(selection.slice_number(name, 25) for name in names)
