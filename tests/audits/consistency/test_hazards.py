@@ -105,6 +105,12 @@ def test_a_family_that_takes_late_answers_says_where_no_test_had_any():
     assert scope("moment-gp-ucb", {**whole, "candidates": 0}, late=True) == []
     assert scope("moment-gp-ucb", {**whole, "candidates": "inf"}, late=True) == [hazards.NONE_LATE]
     assert scope("moment-gp-ucb", whole) == []
+    # neither the rule alone nor the word in another rule's witness makes answers late
+    at_once = {key: value for key, value in LATE.items() if key != "participations"}
+    for rule, witness in (("assume_rounds", at_once), ("assume_stable", LATE)):
+        document = edited(beyond("moment-gp-ucb", whole), (("audit", "witness", "rows"), 4))
+        document["proved"]["derivation"].append({"rule": rule, "from": [], "with": witness})
+        assert list(hazards.scope(document)) == []
 
 
 def test_every_size_that_the_checker_reads_is_that_of_the_tests():

@@ -184,6 +184,7 @@ def test_connected_dots_are_as_high_as_they_are():
         drops = sorted(chance.sample(range(1, 25), 4), reverse=True)
         heights = [Decimal(sum(drops[k:])) / 100 for k in range(5)]
         measure = of_curve(i, step, first, heights)
+        assert rational(measure, 0) >= 1
         for k, given in enumerate(heights):
             more = curve(measure, mp.exp(exact(step * (first + k)))) - exact(given)
             assert -TINY <= more <= mpf(10) ** (3 - i.digits)
@@ -197,6 +198,7 @@ def test_dots_of_a_curve_are_connected_above_it():
         heights = [Decimal(mp.nstr(cost(p, q)(x), 50)) for x in nodes]
         up = [i.up.plus(h) for h in heights]
         measure = of_curve(i, step, first, up)
+        assert rational(measure, 0) >= 1
         above(lambda x, m=measure: curve(m, x), cost(p, q))
 
 

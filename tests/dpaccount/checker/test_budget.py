@@ -4,10 +4,11 @@ from fractions import Fraction
 
 import pytest
 
+from dpaccount import proof
 from dpaccount.accounting.measures import MEASURES
 from dpaccount.checker import Rejected
 from dpaccount.checker.certificate.releases import check_budget
-from dpaccount.checker.curves import check_left
+from dpaccount.checker.curves import Gdp, Lattice, Pure, Zcdp, check_left, ideal
 from dpaccount.checker.derivation import conclusions, unconverted
 from tests.documents import wrong
 from tests.dpaccount.checker.made import HONEST, ON_DATA, R, accepted, edited, step
@@ -49,6 +50,22 @@ def test_a_damaged_budget_is_refused(change):
         {"after": {"lower": 0, "upper": -1}},
     )
     assert by_schema or change in texts
+
+
+def test_an_ideal_pair_has_the_rho_that_a_ledger_charges():
+    """The Gaussian pair that costs no more, by another program: μ² = 2ρ."""
+    pairs = (
+        (Gdp(Fraction(3)), proof.Gdp(Fraction(3))),
+        (Zcdp(Fraction(3, 2)), proof.Zcdp(Fraction(3, 2))),
+        *(
+            (Lattice(Fraction(4), moves, n), proof.Lattice(Fraction(4), moves, n))
+            for moves in (((2,), (1, 1)),)
+            for n in (1, 3)
+        ),
+    )
+    for curve, other in pairs:
+        assert ideal(curve, "zcdp") == (2 * MEASURES["zcdp"].of_curve(other)[0], 0)
+    assert ideal(Pure(Fraction(2)), "zcdp") == (4, 0)
 
 
 @looped("measure", ["gdp", "zcdp", "approximate-zcdp", "either"])

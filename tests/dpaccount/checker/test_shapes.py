@@ -5,7 +5,21 @@ import re
 import pytest
 
 from dpaccount.checker import Rejected
-from dpaccount.checker.certificate.shapes import amount, closed, each, either, kind, listed, tabled, written
+from dpaccount.checker.certificate.shapes import (
+    ENDS,
+    amount,
+    closed,
+    day,
+    each,
+    either,
+    kind,
+    listed,
+    moment,
+    stated,
+    tabled,
+    written,
+)
+from dpaccount.checker.intervals import MAX_TEXT
 from tests.looped import looped
 
 SHAPES = {
@@ -20,6 +34,9 @@ SHAPES = {
     "from 3": lambda: amount(3),
     "any": lambda: amount(None, endless=True),
     "either": lambda: either(kind(int)),
+    "stated": lambda: stated,
+    "moment": lambda: moment,
+    "ends": lambda: ENDS,
 }
 WRONG, NO_TEXT, NOT_THIS = "x has the wrong shape", "x should be text", "x is .*, which it cannot be"
 REFUSED = [
@@ -41,6 +58,11 @@ REFUSED = [
     ("from 3", 2, "x should be at least 3"),
     *(("amount", value, "x should be a number") for value in (True, None, [], "one")),
     *(("either", value, WRONG) for value in ("1", False)),
+    ("amount", "1" * (MAX_TEXT + 1), "x should be a number"),
+    *(("stated", value, "x is true, or left out") for value in (False, None, 1, "true")),
+    ("moment", "2026-02-30T10:00:00Z", "x is .*, which is no date; write YYYY-MM-DD"),
+    ("moment", "2019-12-31T10:00:00Z", "x is .*, before there were certificates"),
+    ("ends", {"lower": "inf", "upper": 1}, "x.lower should be finite"),
 ]
 TAKEN = [
     *(("table", value) for value in ({"a": 1}, {"a": 0, "b": ""})),
@@ -54,6 +76,10 @@ TAKEN = [
     ("from 3", 3),
     *(("any", value) for value in (-5, "inf", "-1/2")),
     *(("either", value) for value in (None, 1)),
+    ("amount", "1" * MAX_TEXT),
+    ("stated", True),
+    ("moment", "2020-02-29T10:00:00Z"),
+    *(("ends", {"lower": lower, "upper": "inf"}) for lower in (None, "1/2")),
 ]
 
 
@@ -66,3 +92,10 @@ def test_what_has_another_shape_is_refused_where_it_stands(shape, value, why):
 @looped(("shape", "value"), TAKEN)
 def test_what_has_the_shape_is_taken(shape, value):
     assert SHAPES[shape]()(value, "x") is None
+
+
+def test_a_day_that_is_none_is_refused():
+    for value in ("", "2026-13-01", "yesterday", "2026-1-1"):
+        with pytest.raises(Rejected, match=r"^x is .*, which is no date; write YYYY-MM-DD$"):
+            day(value, "x")
+    assert day("2024-02-29T10:00", "x").isoformat() == "2024-02-29"
