@@ -49,6 +49,11 @@ def loop() -> float:
     return time.process_time() - begun
 
 
+def within(spent: float, limit: float) -> bool:
+    """Return whether processor time is within a limit, which is longer where this machine is slower now."""
+    return spent <= limit or spent <= limit * loop() / LOOP
+
+
 def processor_seconds() -> float:
     """Return the seconds of this process and of its children that have ended."""
     times = os.times()

@@ -20,9 +20,9 @@ from dpaccount.pairs.laplace import LaplacePair
 from dpaccount.pairs.replaced import ReplacedGeometric, ReplacedLaplace
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan, Relation
-from tests import seconds
 from tests.depth import deep
 from tests.looped import looped
+from tests.seconds import within
 
 NEAR = Fraction(1, 10**6)
 ADDED, REPLACED = Relation.ADD_REMOVE, Relation.REPLACE_ONE
@@ -228,17 +228,18 @@ def hostile(seed):
 @deep
 def test_two_hundred_hostile_plans():
     """Of two-sided answers 95 % are at most 1e-6 wide (of max(1, ε)); none takes more than ten seconds."""
-    widths, slow, before = [], [], seconds.loop()
+    widths, slow = [], []
     for seed in range(200):
         plan, delta = hostile(seed)
         begun = time.process_time()
         epsilon = Accountant(plan).epsilon(delta)
-        slow.append((time.process_time() - begun, seed))
+        spent = time.process_time() - begun
+        slow += [] if within(spent, 10) else [(spent, seed)]
         if epsilon.lower is not None and epsilon.upper != float("inf"):
             widths.append((epsilon.upper - epsilon.lower) / max(1, epsilon.upper))
     assert len(widths) > 100
     assert sum(width <= NEAR for width in widths) >= 0.95 * len(widths)
-    assert max(slow)[0] <= 10 * max(seconds.LOOP, before, seconds.loop()) / seconds.LOOP, sorted(slow)[-5:]
+    assert slow == []
 
 
 OUT_OF_FLOATS = ("1e-330", 1 - Fraction(1, 10**17), 1 - Fraction(1, 10**300))

@@ -31,6 +31,7 @@ from dpaccount.pairs.poisson import SampledGroup
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan, Relation
 from tests.depth import deep, examples
+from tests.seconds import within
 
 X = np.linspace(-40, 40, 80001)
 STEP = X[1] - X[0]
@@ -309,12 +310,11 @@ def test_the_transform_is_the_integral(rate, mu, units, c, added):
         nodes = factor.nodes(arb(c), arb(3) / 4, 5)
     for n, node in enumerate(nodes):
         s = c + 0.75j * n
-        truth = (
-            np.exp((-s if added else 1 + s) * log_z - u * u / 2).sum()
-            * (u[1] - u[0])
-            / math.sqrt(2 * math.pi)
-        )
-        assert abs(complex(node) - truth) <= 1e-9 * abs(nodes[0])
+        log = (-s if added else 1 + s) * log_z - u * u / 2
+        peak = log.real.max()  # its exponential may be beyond the floating-point range
+        truth = np.exp(log - peak).sum() * (u[1] - u[0]) / math.sqrt(2 * math.pi)
+        size = arb(peak).exp()
+        assert abs(complex(node / size) - truth) <= 1e-9 * abs(complex(nodes[0] / size))
     assert factor.log_m(c, 1) == pytest.approx(float(nodes[0].real.log()), rel=1e-6, abs=1e-9)
 
 
@@ -372,7 +372,7 @@ def test_roots_that_are_too_near_are_given_up_in_seconds(units, mu2):
     begun = time.process_time()
     with pytest.raises(OutOfReach):
         _inverse_roots(Fraction(1, 100), Fraction(mu2), units, 160)
-    assert time.process_time() - begun < 15
+    assert within(time.process_time() - begun, 15)
 
 
 @pytest.mark.filterwarnings("error")
