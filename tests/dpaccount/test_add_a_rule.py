@@ -52,7 +52,7 @@ def test_in_python_it_is_a_function_a_builder_a_line_and_cases(section, copy_of,
 
 @deep
 @pytest.mark.skipif(shutil.which("coqc") is None, reason="Coq is not installed")
-@pytest.mark.parametrize("proof", ["careless", "core/EveryRule", "check/Json"])
+@pytest.mark.parametrize("proof", ["careless", "conversions/Measures", "core/EveryRule", "check/Json"])
 def test_in_coq_it_has_a_proof_that_a_careless_version_breaks(section, copy_of, tmp_path, monkeypatch, proof):
     """Needs what `make formal` builds, as mutants do."""
     copy = copy_of("formal", "dpaccount", "tests")

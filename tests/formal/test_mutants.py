@@ -21,7 +21,7 @@ def failing(folder, mutant):
     shutil.copytree(FORMAL, copy)
     file = copy / infers(mutant)
     file.write_text(file.read_text().replace(mutant["old"], mutant["new"]))
-    target = f"{mutant['proof']}.vo"
+    target = f"{mutant['proof']}.vok"  # of other files the statements alone
     words = [shutil.which("make"), "-f", "Makefile.coq", "-j1", target]
     made = subprocess.run(words, cwd=copy, capture_output=True, text=True, check=False)
     failed = re.findall(r'^File "(?:\./)?(.*?)".*\n(?:Error|.*\nError)', made.stderr, re.M)
