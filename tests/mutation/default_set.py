@@ -29,7 +29,7 @@ import survivors  # noqa: E402
 import test_mutation  # noqa: E402
 from mutants import mutants  # noqa: E402
 
-PATIENCE = 10  #: a mutant counts as killed after this many times the processor time of all tests
+PATIENCE = 2  #: a mutant counts as killed after this many times the processor time of all tests
 
 
 def drawn(program: str, count: int, seed: str = "") -> list[tuple[str, str]]:

@@ -19,6 +19,7 @@ import importlib.util
 import inspect
 import io
 import json
+import math
 import os
 import resource
 import select
@@ -257,20 +258,27 @@ def _settle() -> None:
     hypothesis.settings.load_profile("mutation")
 
 
+WAIT = 5  #: times the limit in processor time, where others use the processors or a child hangs
+
+
 def killer(work: Callable[[], str], limit: float) -> str:
-    """Return what killed the mutant, run in a fork: a test's name, ``import``, ``time``, or "" for nothing."""
+    """Return what killed the mutant, run in a fork: a test's name, ``import``, ``time``, or "" for nothing.
+
+    The limit is in seconds of the processor: time that others take kills no mutant.
+    """
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
         said = "crash"
         with contextlib.suppress(BaseException):
             _quiet()
+            resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(limit), math.ceil(limit)))
             process.IN_TASK.set(False)  # tests charge ledgers
             said = work()
         os.write(writing, b":" + said.encode())
         os._exit(0)
     os.close(writing)
-    ready, _, _ = select.select([reading], [], [], limit)
+    ready, _, _ = select.select([reading], [], [], WAIT * limit)
     if not ready:
         os.kill(child, signal.SIGKILL)
     with os.fdopen(reading, "rb") as pipe:
