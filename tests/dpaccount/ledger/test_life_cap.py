@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import math
 from fractions import Fraction
 
 import pytest
@@ -70,7 +71,7 @@ def test_a_charge_is_accepted_if_and_only_if_period_and_life_have_room(tmp_path_
                 period[unit] += cost
                 ever[unit] += cost
         shown = ledger.show()
-        assert shown["life"]["epsilon"]["upper"] <= life / 10
+        assert shown["life"]["epsilon"]["upper"] <= math.nextafter(life / 10, math.inf)  # rounded up
         assert shown["life_remaining"]["epsilon"]["lower"] == pytest.approx((life - max(ever.values())) / 10)
         left = min(10 - max(period.values()), life - max(ever.values()))
         assert shown["remaining"]["epsilon"]["lower"] == pytest.approx(left / 10)
