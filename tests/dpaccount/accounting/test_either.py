@@ -63,6 +63,21 @@ def test_what_has_no_bound_in_a_measure_has_no_epsilon_there(total, delta):
     assert KIND.left(total, delta).upper == max(uppers)
 
 
+@pytest.mark.parametrize(
+    ("total", "name"),
+    [(("1/4", "1", "5"), "gdp"), (("1", "1/8", UNBOUNDED), "zcdp"), (("1", UNBOUNDED, "1/3"), "pure")],
+)
+def test_epsilon_is_that_of_the_measure_that_costs_least(total, name):
+    total, share = tuple(map(Fraction, total)), Fraction(0) if name == "pure" else MILLIONTH / 2
+    least = MEASURES[name].enclosure((total[EITHER.index(name)],), share).upper
+    assert (found := KIND.enclosure(total, MILLIONTH)).upper == least
+    assert found.lower is None
+
+
+def test_what_no_measure_bounds_has_no_epsilon():
+    assert KIND.enclosure((UNBOUNDED,) * 3, MILLIONTH).upper == math.inf
+
+
 @deep
 @examples(100, 200)
 @given(amounts)

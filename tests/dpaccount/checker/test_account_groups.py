@@ -10,7 +10,7 @@ from mpmath import mp, mpf
 from audits.accounts.certificate import certificate
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.checker.accounting.bounds import chained
-from dpaccount.checker.accounting.plan import classes
+from dpaccount.checker.accounting.plan import classes, harmonic
 from dpaccount.checker.accounting.releases import Releases
 from dpaccount.checker.intervals import Interval
 from dpaccount.plan import events as ev
@@ -161,6 +161,10 @@ def test_units_that_meet_different_gaussian_noise_are_counted_as_the_worst_of_th
     single = max(on.mu_squared for _, on in classes(written)[1])
     [(_, on)] = classes(written, 3)[1]
     assert on == Releases(9 * single, ())
+
+
+def test_the_offset_of_zcdp_grows_with_the_harmonic_numbers():
+    assert [harmonic(group) for group in (1, 2, 3, 4)] == [1, F(3, 2), F(11, 6), F(25, 12)]
 
 
 @deep

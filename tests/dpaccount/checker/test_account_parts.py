@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from mpmath import mp, mpf
 
-from dpaccount.checker.accounting import lattice, methods, pairs, streams, upper
+from dpaccount.checker.accounting import lattice, methods, pairs, replaced, streams, upper
 from dpaccount.checker.accounting.lattice import LatticeMeasure, Limits
 from dpaccount.checker.accounting.measures import (
     MeasureCell,
@@ -190,6 +190,14 @@ def test_connected_dots_are_as_high_as_they_are():
             assert -TINY <= more <= mpf(10) ** (3 - i.digits)
 
 
+def test_connected_dots_begin_at_one_or_above():
+    """At two digits, in exact numbers: masses that are rounded down would have a lower sum."""
+    i = Interval(2)
+    for chance in map(random.Random, range(60)):
+        heights = sorted((Decimal(chance.randint(0, 99)) / 100 for _ in range(3)), reverse=True)
+        assert rational(of_curve(i, Fraction(chance.randint(5, 30), 10), -2, heights), 0) >= 1
+
+
 def test_dots_of_a_curve_are_connected_above_it():
     for chance, i in cases():
         p, q = law(chance)
@@ -209,6 +217,12 @@ def test_the_height_of_a_measure_is_no_lower():
         for k in (1, 2, 3, 5, 8, 16, 30):
             exactly = i.of(Fraction(k, 4))
             assert exact(value(exactly)) >= curve(measure, exact(exactly[1])) - TINY
+
+
+def test_the_height_at_what_lies_between_two_numbers_is_that_at_the_lower_one():
+    measure = UpperMeasure([(Decimal(2), Decimal("0.5")), (Decimal(4), Decimal("0.5"))], Decimal(0))
+    for low, high, truth in (("1", "3", "0.625"), ("1", "9", "0.625"), ("3", "5", "0.125"), ("4", "5", "0")):
+        assert height(Interval(9), measure)((Decimal(low), Decimal(high))) == Decimal(truth)
 
 
 def placed(chance, i, digits, moved=0):
@@ -247,6 +261,46 @@ def test_a_lattice_is_above_what_is_placed_on_it_and_stays_so():
         for epsilon in (Fraction(0), a.step, Fraction(1, 3)):
             found = lattice.delta(i, a, epsilon, digits)
             assert exact(found) >= of_lattice(a, digits, mp.exp(exact(epsilon))) - TINY
+
+
+def test_an_atom_that_is_rounded_beyond_its_node_is_placed_further_right_or_refused():
+    """At few digits a node is not known: 97 is above e^(2·2.28) = 95.6, and 2e44 above e^(68·1.5) = 1.99e44."""
+    limits, placed = Limits(9, 1000, 0, 0), 0
+    for digits, step, z in (
+        (2, "2.28", "97"),
+        (2, "1.5", "2E+44"),
+        (2, "2.2", "8.1E+44"),
+        (1, "0.8", "3E+35"),
+    ):
+        whole = UpperMeasure([(Decimal(z), Decimal(1))], Decimal(0))
+        try:
+            a = lattice.place(Interval(digits), whole, Fraction(step), limits)
+        except Rejected:
+            continue
+        placed += 1
+        for k in range(len(a.masses)):
+            x = mp.exp(exact(a.step * (a.low + k)))
+            assert of_lattice(a, 9, x) >= curve(whole, x) - TINY
+    assert placed
+
+
+def test_what_is_trimmed_is_lost_or_put_at_the_first_loss_that_is_kept():
+    """No more of it than the limits allow, and the last atom is kept."""
+    i, masses = Interval(9), [("1", "0.02"), ("2", "0.03"), ("3", "0.86"), ("4", "0.05"), ("5", "0.04")]
+    atoms = [(Decimal(z), Decimal(p)) for z, p in masses]
+    for right, left, first, last, raised, lost in (
+        (0, 0, 0, 4, 0, 0),
+        (3, 1, 0, 4, 0, 0),
+        (4, 2, 1, 3, "0.02", "0.04"),
+        (8, 4, 1, 3, "0.02", "0.04"),
+        (9, 5, 2, 2, "0.05", "0.09"),
+        (100, 100, 0, 0, 0, "0.98"),
+        (0, 100, 4, 4, "0.96", 0),
+    ):
+        (z, p), *rest = atoms[first : last + 1]
+        found = lattice.trimmed(i, UpperMeasure(atoms, Decimal("0.5")), Limits(2, 16, right, left))
+        kept = [(z, p + Decimal(raised)), *rest]
+        assert found == UpperMeasure(kept, Decimal("0.5") + Decimal(lost))
 
 
 def test_a_tail_is_moved_up_to_the_last_node_and_no_further():
@@ -301,9 +355,19 @@ DENSITIES = {
 }
 
 
-@looped(("on", "name", "grid", "there", "back"), NOISES)
+@looped("noise", [noise for noise in NOISES if noise[1] != "normal"])
 @looped("turned", [False, True])
-def test_noise_is_below_its_measure_and_near(on, name, grid, there, back, turned):
+def test_noise_is_below_its_measure_and_near(noise, turned):
+    below_and_near(*noise, turned)
+
+
+@looped("noise", [noise for noise in NOISES if noise[1] == "normal"])
+@looped("turned", [False, True])
+def test_normal_noise_is_below_its_measure_and_near(noise, turned):
+    below_and_near(*noise, turned)
+
+
+def below_and_near(on, name, grid, there, back, turned):
     """By sums over the integers, or the trapezoid rule; at few digits it is below all the same."""
     density = DENSITIES[name]
     p, q = (
@@ -319,6 +383,16 @@ def test_noise_is_below_its_measure_and_near(on, name, grid, there, back, turned
             more = found - np.maximum(p - x * q, 0).sum()
             assert more >= (-1e-6 if grid is LINE else -1e-14)
             assert more <= (1e-3 if grid is LINE else 1e-9) or digits == 4
+
+
+def test_the_mean_over_the_units_that_are_drawn_is_enclosed():
+    i, rate, values = Interval(20), Fraction(1, 3), [Fraction(k**3 + 1, 7) for k in range(5)]
+    for units in range(5):
+        truth = Fraction(0)
+        for inside in itertools.product((False, True), repeat=units):
+            truth += math.prod(rate if each else 1 - rate for each in inside) * values[sum(inside)]
+        low, high = map(Fraction, replaced.drawn(i, rate, [i.of(value) for value in values[: units + 1]]))
+        assert low <= truth <= high <= low + Fraction(1, 10**17)
 
 
 RDP = tuple((order, order / 8) for order in (Fraction(2), Fraction(9, 2), Fraction(5)))
@@ -356,8 +430,16 @@ CURVES = [
 ]  # fmt: skip
 
 
-@looped(("on", "least", "most"), CURVES)
-def test_what_only_a_curve_is_known_of_is_above_a_mechanism_and_below_the_curve(on, least, most):
+@looped("known", CURVES[1:])
+def test_what_only_a_curve_is_known_of_is_above_a_mechanism_and_below_the_curve(known):
+    above_and_below(*known)
+
+
+def test_zcdp_is_above_a_mechanism_and_below_its_divergences():
+    above_and_below(*CURVES[0])
+
+
+def above_and_below(on, least, most):
     [(release, _)] = on.others
     inside = "0" if release.on else None
     for digits in (4, 20):
@@ -370,6 +452,29 @@ def test_what_only_a_curve_is_known_of_is_above_a_mechanism_and_below_the_curve(
             )
             assert low - TINY <= curve(measure, x)
             assert curve(measure, x) <= high * 1.001 + 1e-18 or digits == 4
+
+
+def test_heights_left_of_loss_0_are_not_rounded_down():
+    """Of equal laws 1 − x, at few digits."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(upper, "of_curve", lambda *given: given[-1])
+        for digits, step in itertools.product((2, 3), range(1, 30)):
+            i = Interval(digits)
+            left = upper.both_signs(i, Fraction(step, 10), Fraction(step, 10), lambda _: Decimal(0))[0]
+            assert exact(left) >= 1 - mp.exp(-mpf(step) / 10)
+
+
+@looped("on", [one("geometric", Fraction(2), 3), one("discrete-gaussian", Fraction(2), 3)])
+def test_noise_on_the_integers_is_below_its_measure_by_runs_of_them(on):
+    """Runs cost no less than their integers, and no more at x than those do at xe⁻³, the spacing left of it."""
+    [(release, _)] = on.others
+    i = Interval(20)
+    fine, runs = (pairs.one_release(i, *release[:2], Fraction(spacing), back=False) for spacing in (0, 3))
+    assert 2 < len(runs.atoms) < len(fine.atoms)
+    for x in AT[::6]:
+        assert (
+            curve(fine, x) - mpf(10) ** -15 <= curve(runs, x) <= curve(fine, x / mp.exp(3)) + mpf(10) ** -15
+        )
 
 
 @looped(("head", "digits"), [(1, 40), (2, 40), (7, 40), (30, 3)])

@@ -15,7 +15,7 @@ from audits.cli.ledger import init as command
 from audits.reports.log import log
 from dpaccount import proof
 from dpaccount.accounting.gdp_of_plan import mu_squared as composed
-from dpaccount.accounting.measures import MEASURES, MOST_NEAR, NEAR_WEIGHT
+from dpaccount.accounting.measures import MEASURES, MOST_NEAR, NEAR_WEIGHT, Measure, _largest
 from dpaccount.errors import BudgetError, InputError
 from dpaccount.ledger.balances.budget import measure
 from dpaccount.ledger.journal import export
@@ -38,10 +38,9 @@ from dpaccount.plan.events import (
 )
 from dpaccount.proof import ADD_REMOVE, REPLACE_ONE
 from tests.depth import deep
+from tests.dpaccount.ledger.conftest import VALID, approximate, discrete_gaussian, histogram, pure, steps_in
+from tests.dpaccount.ledger.recount import recount
 from tests.looped import looped
-
-from .conftest import VALID, approximate, discrete_gaussian, histogram, pure, steps_in
-from .recount import recount
 
 GDP, PURE, APPROXIMATE, ZCDP = (measure(name) for name in ("gdp", "pure", "approximate", "zcdp"))
 MILLIONTH = Fraction(1, 10**6)
@@ -435,6 +434,28 @@ def test_the_halves_of_delta_are_fixed():
         MILLIONTH * 3 / 8,
         True,
     )
+
+
+def test_what_uses_up_its_half_of_delta_still_has_an_epsilon():
+    rho, half = Fraction(1, 100), MILLIONTH / 2
+    assert MEASURE.enclosure((rho, half), MILLIONTH).upper == MEASURES["zcdp"].enclosure((rho,), half).upper
+    assert MEASURE.enclosure((rho, half + MILLIONTH**4), MILLIONTH).upper == math.inf
+
+
+def test_tails_are_those_of_villes_inequality():
+    for kind, total in ((GDP, Fraction(1, 2)), (ZCDP, Fraction(1, 4))):
+        found = float(kind.tail(total, MILLIONTH))
+        assert found == pytest.approx(0.25 + math.sqrt(math.log(10**6)), rel=1e-12)
+
+
+def test_one_order_has_the_epsilon_of_its_conversion():
+    found = Measure("rdp", Fraction(8)).epsilon(Fraction(1, 2), MILLIONTH)
+    exact = 0.5 + math.log(7 / 8) + (math.log(10**6) - math.log(8)) / 7
+    assert float(found) == pytest.approx(exact, rel=1e-12)
+
+
+def test_no_room_is_found_below_what_is_tried():
+    assert _largest(lambda amount: amount <= Fraction(1, 2**4002)) == 0
 
 
 def test_amounts():

@@ -17,6 +17,7 @@ from dpaccount.numerics.curves import (
     delta_ball,
     lattice_delta,
     pure_delta,
+    range_delta,
 )
 from dpaccount.numerics.intervals import ball
 from dpaccount.proof import Gdp, Lattice, NearGdp, Pure
@@ -56,6 +57,19 @@ def test_pure_delta_is_randomised_response():
         enclosed = pure_delta(Fraction(1), Fraction(1, 2))
     assert abs(float(enclosed.mid()) - (math.e - math.exp(0.5)) / (1 + math.e)) < 1e-15
     assert pure_delta(Fraction(1), Fraction(1)) == 0
+
+
+@looped(("eta", "epsilon"), [(F(1), F(0)), (F(1), F(1, 2)), (F(3), F(2)), (F(3), F(3))])
+def test_range_delta_is_the_largest_of_the_laws_of_two_losses(eta, epsilon):
+    """Of losses t and t − η, over all t."""
+
+    def cost(t):
+        p = math.expm1(eta - t) / math.expm1(eta) * math.exp(t)
+        return max(0, p * -math.expm1(epsilon - t)) + max(0, (1 - p) * -math.expm1(epsilon + eta - t))
+
+    with ctx.workprec(100):
+        enclosed = float(range_delta(eta, epsilon).mid())
+    assert abs(enclosed - max(cost(k * float(eta) / 1000) for k in range(1001))) < 1e-6
 
 
 @given(st.integers(1, 40), st.integers(2, 60))
