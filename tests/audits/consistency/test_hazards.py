@@ -113,6 +113,16 @@ def test_a_family_that_takes_late_answers_says_where_no_test_had_any():
         assert list(hazards.scope(document)) == []
 
 
+def test_the_numbers_of_a_record_are_counted_by_its_family():
+    """Of each candidate its coordinates, of no candidates one context's; too few would hide a hazard."""
+    for held, numbers in (
+        *(({"dimension": 3}, 3), ({"candidates": 0, "dimension": 3}, 3), ({"candidates": 2}, 2)),
+        *(({"candidates": 2, "dimension": 3}, 8), ({"arms": 4}, 4), ({"actions": 5, "dimension": 3}, 8)),
+        *(({"rounds": 9}, None), ({"dimension": "inf"}, None)),
+    ):
+        assert hazards.numbers_of(held) == numbers
+
+
 def test_every_size_that_the_checker_reads_is_that_of_the_tests():
     """Of the whole catalogue, by its example parameters: no certificate says that less was tested than was."""
     for entry in entries():

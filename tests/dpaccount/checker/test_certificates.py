@@ -18,8 +18,10 @@ from audits.consistency.verdict import consistent
 from dpaccount import checker
 from dpaccount.checker import Rejected, distributions, documents
 from dpaccount.checker.__main__ import main
-from dpaccount.checker.certificate import shapes
+from dpaccount.checker.certificate import exceeded, shapes
+from dpaccount.checker.certificate.verdict import separated
 from dpaccount.checker.derivation import check_derivation, reachable
+from dpaccount.checker.facts import fact_of
 from dpaccount.checker.intervals import Interval
 from tests.dpaccount.checker.made import (
     DROP,
@@ -388,6 +390,24 @@ def test_counts_at_the_edge_of_their_bounds():
         assert accepted(refuted(**fine)) is expected
 
 
+def refuting(likely, rarely):
+    """Return a derivation that the claim is false if an event has these probabilities."""
+    steps = []
+    event = {"query": "clinic", "relation": R, "observer": "central", "because": "test"}
+    step(steps, "assume_event", [], likely=likely, rarely=rarely, **event)
+    step(steps, "refute", [0], epsilon="2", delta="1/10")
+    return steps
+
+
+def test_a_refutation_assumes_an_event_that_runs_can_contradict():
+    """One that is only likely, or only rare, was seen in every run and in none by chance."""
+    held = ("proved", "refutation")
+    assert separated(edited(HONEST, (held, refuting("1", "0"))))
+    for likely, rarely in (("999/1000", "0"), ("1", "1/1000"), ("1/2", "1/100")):
+        with pytest.raises(Rejected, match="certain here and impossible there"):
+            separated(edited(HONEST, (held, refuting(likely, rarely))))
+
+
 def test_certain_counts():
     assert accepted(refuted(hits=1000, power=0.99, alarms=0, false_alarm=0.01, lower=4.4))
     assert not accepted(refuted(hits=1000, power=0.996, alarms=0, false_alarm=0.01, lower=4.4))
@@ -546,6 +566,7 @@ def test_runs_are_no_more_than_the_claim_asks_for():
     least = certificate(points=[point(**few)])
     assert least["audit"]["trials"] == 60
     assert asked(least, 10)
+    assert not asked(least, 9)  # fewer than claims may ask for
     assert asked(least, 10, quick)
     more = certificate(points=[point(**{**few, "runs": 26})])
     assert not asked(more, 10)
@@ -757,6 +778,14 @@ def test_only_what_is_proved_needs_the_digest_of_code():
     without = (("subject", "code"), None)
     assert accepted(edited(NOTHING_PROVED, without))
     assert not accepted(edited(UNPROVEN, without))
+
+
+@looped(("epsilon", "said"), [(1.5, 1.5), ("19/10", "19/10"), (2, None), (2.5, None), ("inf", None)])
+def test_a_parameter_epsilon_below_what_is_proved_is_said(epsilon, said):
+    document = edited(HONEST, (("claim", "subject", "parameters"), {"epsilon": epsilon}))
+    final = fact_of(HONEST["proved"]["derivation"][-1]["gives"])
+    assert final.curve.epsilon == 2
+    assert exceeded(document, final) == said
 
 
 def test_why_a_verdict_does_not_follow():

@@ -97,6 +97,14 @@ def test_a_release_of_rows_beside_one_of_persons_protects_no_person(max_rows):
     assert not accepted(on_table(steps, max_rows))
 
 
+def test_rows_of_persons_that_were_never_changed_were_not_counted():
+    """No noise is drawn on what the persons are shown, so nothing else says that a count may be above 0."""
+    honest = on_table(persons())
+    (at,) = (k for k, each in enumerate(honest["sensitivity"]) if each["rule"] == "assume_persons")
+    for worst, fine in (("1", True), ("4", True), ("0", False)):
+        assert accepted(edited(honest, (("sensitivity", at, "worst"), worst))) is fine
+
+
 def test_evidence_is_among_the_neighbours_of_its_step():
     honest = on_table(persons())
     for number, entry in enumerate(honest["sensitivity"]):

@@ -71,5 +71,11 @@ def test_outer_products_at_a_rational_root(root):
             proof.linear(outer(reward), 8 * reward**2)
 
 
+@looped("reward", ["11/10", "3/2", "19/10"])
+def test_outer_products_of_small_rewards_are_furthest_apart_at_their_largest(reward):
+    """Below B = 2 nothing but t = B itself, v against −v, is the supremum: 8B² exactly."""
+    assert sensitivity.outer_supremum(F(reward)) == 8 * F(reward) ** 2
+
+
 def outer(reward):
     return proof.assume_rank_one("q", reward, "replace-one", "b", "outer")
