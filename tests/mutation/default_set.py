@@ -73,7 +73,8 @@ def missed(program: str, wanted: Sequence[tuple[str, str]]) -> list[str]:
         where = "" if mutant.declared else mutant.function
         order = _order(module, costs)
         killed = survivors.killer(
-            lambda: survivors.run_mutant(modules[module], (code, where), checks, order), PATIENCE * total
+            lambda: survivors.run_mutant(modules[module], (code, where), checks, order, costs),
+            PATIENCE * total,
         )
         if os.environ.get("VERBOSE"):
             sys.stdout.write(f"{killed or 'SURVIVES':50s} {module} {name}\n")

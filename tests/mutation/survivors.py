@@ -28,7 +28,7 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -297,27 +297,45 @@ def durations(listed: Sequence[Check]) -> str:
     return json.dumps(found)
 
 
-def run_checks(listed: Sequence[Check], order: Sequence[str]) -> str:
-    """Return the first test that fails, in this order, or ""."""
+def run_checks(listed: Sequence[Check], order: Sequence[str], usual: Mapping[str, float]) -> str:
+    """Return the first test that fails, in this order, or "".
+
+    So does one that takes far more than its `usual` seconds of the processor: a mutant may never end.
+    """
     rank = {test: at for at, test in enumerate(order)}
     wanted = [check for check in listed if check[0] in rank]
+    signal.signal(signal.SIGPROF, _too_late)
     for test, run in sorted(wanted, key=lambda check: rank[check[0]]):
         try:
+            signal.setitimer(signal.ITIMER_PROF, SLOW[0] + SLOW[1] * usual[test])
             run()
         except BaseException:  # pytest's own outcomes are BaseExceptions
             return test
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
     return ""
 
 
+SLOW = 3, 10  #: seconds, and times the usual ones, after which a test of a mutant fails
+
+
+def _too_late(*_: object) -> None:
+    raise TimeoutError
+
+
 def run_mutant(
-    module: ModuleType, mutant: tuple[CodeType, str], listed: Sequence[Check], order: Sequence[str]
+    module: ModuleType,
+    mutant: tuple[CodeType, str],
+    listed: Sequence[Check],
+    order: Sequence[str],
+    usual: Mapping[str, float],
 ) -> str:
     """Run the tests against a mutant."""
     try:
         put(module, *mutant)
     except BaseException:
         return "import"
-    return run_checks(listed, order)
+    return run_checks(listed, order, usual)
 
 
 def surviving(name: str, what: object, count: int, how: Callable[[int], str]) -> list[int]:
@@ -390,7 +408,7 @@ def main(arguments: Sequence[str]) -> list[dict[str, Any]]:
         *wrong, known = tried[number]
         # those that kill much in little time come first
         order = sorted(seconds, key=lambda test: (seconds[test] + 0.001) / (1 + wins.get(test, 0)))
-        killed = killer(lambda: run_mutant(module, tuple(wrong), listed, order), asked.limit)
+        killed = killer(lambda: run_mutant(module, tuple(wrong), listed, order, seconds), asked.limit)
         if os.environ.get("VERBOSE"):
             sys.stdout.write(f"{known['line']:5d} {killed:60s} {known['name']}\n")
             sys.stdout.flush()
