@@ -158,7 +158,7 @@ class NoisyStatistics(Additive):
     def domain(self) -> Domain:
         """Return whether a row is there, then the codes of its cells."""
         each = [column for column in self.columns for _ in _nothing(column)]
-        low, high = ((first, *(one.bounds[k] for one in each)) for k, first in enumerate((0.0, 1.0)))
+        low, high = ((first, *(one.range[k] for one in each)) for k, first in enumerate((0.0, 1.0)))
         default = (0.0, *(code for column in self.columns for code in _nothing(column)))
         return Domain(self.rows, low, high, (True, *(one.kind != "number" for one in each)), default)
 

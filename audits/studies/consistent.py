@@ -42,9 +42,9 @@ def _axes_of(what: Statistic) -> Axes:
     """Return the labels of every column by which rows are counted, and of those in none of its cells."""
     axes: Axes = {}
     for column, cells in zip(what.by, what.group_cells, strict=True):
-        axes[column.name, ()] = [*cells.labels, *([OUTSIDE] if column.bounds[0] < 0 else [])]
+        axes[column.name, ()] = [*cells.labels, *([OUTSIDE] if column.bounds[0] < 0 or column.gaps else [])]
     if what.what in CELLED and what.column is not None:
-        outside = bool(what.bins) or what.column.bounds[0] < 0
+        outside = bool(what.bins) or what.column.bounds[0] < 0 or what.column.gaps
         axes[what.column.name, what.bins] = [*what.cell_labels, *([OUTSIDE] if outside else [])]
     return axes
 

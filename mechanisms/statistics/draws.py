@@ -145,9 +145,11 @@ def totals(what: Statistic, draw: Draw, codes: Mapping[str, Floats], bits: int) 
         return _counted(what, draw, codes) << bits
     group = what.group_of(codes)
     there = group >= 0
-    group, some = group[there], {name: column[there] for name, column in codes.items()}
     if what.what in ("sum", "ratio"):
         column = what.per if what.per and draw.key.endswith(PER) else what.valued
+        there &= ~column.is_gap(codes[column.name])
+    group, some = group[there], {name: column[there] for name, column in codes.items()}
+    if what.what in ("sum", "ratio"):
         part = some[column.name] / max(map(abs, column.bounds))
         if draw.interval is None:
             return _summed(group, [part], draw.size, bits)

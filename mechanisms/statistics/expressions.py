@@ -7,15 +7,19 @@ category of which a bin holds its lower edge.
 Arithmetic has ``+ - * /``, ``min``, ``max`` and ``abs``, ``… if … else …``, and ``year``, ``month`` or
 ``weekday`` (1 is Monday) of a date.  The difference of two dates is a number of days.  Bounds follow by exact
 interval arithmetic; each number in between is clipped to its bounds, so that no rounding leaves them.
+
+A cell that is missing, and has no declared value, is unknown, as NULL is in SQL: so is arithmetic with it,
+and a comparison; ``and``, ``or`` and ``not`` have three values, and a row that may or may not meet a
+condition is left out.  There are ``x is null``, ``x is not null``, ``coalesce(x, 0)`` and ``… else null``.
 """
 
 import ast
 import math
 import operator
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from fractions import Fraction
 from functools import lru_cache
@@ -36,7 +40,8 @@ Codes = Mapping[str, Floats]
 Interval = tuple[Fraction, Fraction]
 
 OF_FORMULAS: Final = "write minutes / 60, year(day), bins(age, 0, 18, 65), or a condition"
-FUNCTIONS: Final = frozenset({"min", "max", "abs", "year", "month", "weekday"})
+FUNCTIONS: Final = frozenset({"min", "max", "abs", "year", "month", "weekday", "coalesce"})
+NULL: Final = "null"  #: in expressions, a value that is missing
 EPOCH: Final = date(1970, 1, 1).toordinal()
 NEAREST: Final = Fraction(1, FARTHEST_EDGE)  #: to 0, that a divisor may be
 ROUNDING: Final = Fraction(1, 2**51)  #: relative: of one operation in double precision, and of its clipping
@@ -49,6 +54,7 @@ class Term:
     """A part of a formula: exact bounds, whether it is whole, and each row's number.
 
     `exact` is the same of one row without rounding, and `error` bounds how far `numbers` are from it.
+    `gap` says in which rows it is unknown, where its number is any within the bounds; None: in no row.
     """
 
     ends: Interval
@@ -56,6 +62,7 @@ class Term:
     numbers: Callable[[Codes], Floats]
     exact: Callable[[Mapping[str, Fraction]], Fraction]
     error: Fraction = Fraction(0)
+    gap: "Callable[[Codes], Flags] | None" = None
 
     @property
     def size(self) -> Fraction:
@@ -76,8 +83,11 @@ def term(node: ast.expr, known: Mapping[str, Column]) -> Term:
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             one = term(operand, known)
             ends = -one.ends[1], -one.ends[0]
-            return Term(
-                ends, one.whole, lambda codes: -one.numbers(codes), lambda row: -one.exact(row), one.error
+            return replace(
+                one,
+                ends=ends,
+                numbers=lambda codes: -one.numbers(codes),
+                exact=lambda row: -one.exact(row),
             )
         case ast.BinOp(left=left, op=op, right=right):
             return _combined(node, term(left, known), op, term(right, known))
@@ -87,17 +97,29 @@ def term(node: ast.expr, known: Mapping[str, Column]) -> Term:
             one = term(operand, known)
             low, high = one.ends
             ends = max(low, -high, Fraction(0)), one.size
-            return Term(
-                ends,
-                one.whole,
-                lambda codes: np.abs(one.numbers(codes)),
-                lambda row: abs(one.exact(row)),
-                one.error,
+            return replace(
+                one,
+                ends=ends,
+                numbers=lambda codes: np.abs(one.numbers(codes)),
+                exact=lambda row: abs(one.exact(row)),
             )
         case ast.Call(func=ast.Name(id="min" | "max" as name), args=[_, _, *_] as some, keywords=[]):
             return _extreme(name, [term(each, known) for each in some])
+        case _:
+            return _chosen(node, known)
+
+
+def _chosen(node: ast.expr, known: Mapping[str, Column]) -> Term:
+    """Return a term that is one of several, by a condition or by which are known."""
+    match node:
+        case ast.Call(func=ast.Name(id="coalesce"), args=[_, *_] as some, keywords=[]):
+            _check_gaps(node, known)
+            return _first([term(each, known) for each in some])
         case ast.IfExp(test=test, body=body, orelse=other):
-            return _either(_compiled(test, known), term(body, known), term(other, known))
+            values = [None if _is_null(each, known) else term(each, known) for each in (body, other)]
+            if None in values:
+                _check_gaps(node, known)
+            return _either(_compiled(test, known).holds, *values)
     raise InputError(f"{ast.unparse(node)[:60]!r} is no arithmetic that is read", OF_FORMULAS)
 
 
@@ -125,19 +147,100 @@ def _term_of(name: str, known: Mapping[str, Column]) -> Term:
     low, high = (Fraction(0), Fraction(1)) if column.kind == "boolean" else (column.low, column.high)
     ends, whole = (Fraction(low or 0), Fraction(high or 0)), column.kind != "number"
     error = Fraction(0) if whole else max(map(abs, ends)) * ROUNDING + UNDERFLOW
+    exact = lambda row: min(max(row[name], ends[0]), ends[1])  # noqa: E731
+    if not column.gaps:
+        return Term(ends, whole, lambda codes: codes[name], exact, error)
+    least = float(ends[0])
     return Term(
-        ends, whole, lambda codes: codes[name], lambda row: min(max(row[name], ends[0]), ends[1]), error
+        *(ends, whole, lambda codes: np.maximum(codes[name], least), exact, error),
+        gap=lambda codes: column.is_gap(codes[name]),
     )
 
 
-def _extreme(name: str, terms: list[Term]) -> Term:
-    pick, joined = (min, np.minimum) if name == "min" else (max, np.maximum)
+Gap = Callable[[Codes], "Flags"] | None
+
+
+def _some_gap(terms: Iterable[Term]) -> Gap:
+    """Return where at least one of the terms is unknown."""
+    gaps = [one.gap for one in terms if one.gap is not None]
+    return (lambda codes: np.logical_or.reduce([gap(codes) for gap in gaps])) if gaps else None
+
+
+def _every_gap(terms: Iterable[Term]) -> Gap:
+    """Return where all of the terms are unknown."""
+    gaps = [one.gap for one in terms]
+    if None in gaps:
+        return None
+    return lambda codes: np.logical_and.reduce([gap(codes) for gap in gaps if gap is not None])
+
+
+def _at(gap: Gap, row: Mapping[str, Fraction]) -> bool:
+    """Return whether a term is unknown in one row."""
+    return gap is not None and bool(gap({name: np.array([float(code)]) for name, code in row.items()})[0])
+
+
+def _hull(terms: Sequence[Term]) -> Interval:
+    return min(one.ends[0] for one in terms), max(one.ends[1] for one in terms)
+
+
+def _first(terms: list[Term]) -> Term:
+    """Return the first of some terms that is known."""
+
+    def numbers(codes: Codes) -> Floats:
+        found = terms[-1].numbers(codes)
+        for one in terms[-2::-1]:
+            own = one.numbers(codes)
+            found = own if one.gap is None else np.where(one.gap(codes), found, own)
+        return found
+
     return Term(
-        (pick(one.ends[0] for one in terms), pick(one.ends[1] for one in terms)),
+        _hull(terms),
         all(one.whole for one in terms),
-        lambda codes: joined.reduce([one.numbers(codes) for one in terms]),
-        lambda row: pick(one.exact(row) for one in terms),
+        numbers,
+        lambda row: next((one for one in terms if not _at(one.gap, row)), terms[-1]).exact(row),
         max(one.error for one in terms),
+        _every_gap(terms),
+    )
+
+
+def _is_null(node: ast.expr, known: Mapping[str, Column]) -> bool:
+    return isinstance(node, ast.Name) and node.id == NULL and NULL not in known
+
+
+def _check_gaps(node: ast.expr, known: Mapping[str, Column]) -> None:
+    """Refuse to ask for missing cells where each counts as a declared value."""
+    if any(known[name].schema == 1 for name in names_in(node, known)):
+        raise InputError(
+            f"{ast.unparse(node)[:60]!r} asks for missing cells, which count as a declared value here",
+            'compare with that one, or write schema = "dpaccount/study/2"',
+        )
+
+
+def _extreme(name: str, terms: list[Term]) -> Term:
+    """Return the least or the largest of those terms that are known."""
+    pick, joined = (min, np.minimum) if name == "min" else (max, np.maximum)
+    sure, (low, high) = [one for one in terms if one.gap is None], _hull(terms)
+    beyond = float(high if name == "min" else low)  # changes no result
+    if name == "min":
+        high = min((one.ends[1] for one in sure), default=high)
+    else:
+        low = max((one.ends[0] for one in sure), default=low)
+
+    def numbers(one: Term, codes: Codes) -> Floats:
+        own = one.numbers(codes)
+        return own if one.gap is None else np.where(one.gap(codes), beyond, own)
+
+    def exact(row: Mapping[str, Fraction]) -> Fraction:
+        there = [one for one in terms if not _at(one.gap, row)]
+        return pick(one.exact(row) for one in there or terms)
+
+    return Term(
+        (low, high),
+        all(one.whole for one in terms),
+        lambda codes: joined.reduce([numbers(one, codes) for one in terms]),
+        exact,
+        max(one.error for one in terms),
+        _every_gap(terms),
     )
 
 
@@ -150,20 +253,33 @@ _ARITHMETIC: Final[dict[type[ast.operator], Callable[[Any, Any], Any]]] = {
 }
 
 
-def _either(holds: "Holds", one: Term, other: Term) -> Term:
-    """Return the term that is one where a condition holds, and another one elsewhere."""
+def _either(holds: "Holds", given: Term | None, elsewhere: Term | None) -> Term:
+    """Return the term that is one where a condition holds, and another one elsewhere; None is unknown."""
+    one, other = given or elsewhere, elsewhere or given
+    if one is None or other is None:
+        raise InputError("both sides of an if are null", "give one of them a value")
 
     def exact(row: Mapping[str, Fraction]) -> Fraction:
         # A condition is decided as by exact numbers, which a row's codes are.
         codes = {name: np.array([float(number)]) for name, number in row.items()}
         return one.exact(row) if holds(codes)[0] else other.exact(row)
 
+    def gap(codes: Codes) -> Flags:
+        there = holds(codes)
+        lost = [
+            np.full(len(there), each is None) if each is None or each.gap is None else each.gap(codes)
+            for each in (given, elsewhere)
+        ]
+        return np.where(there, *lost)
+
+    sure = all(each is not None and each.gap is None for each in (given, elsewhere))
     return Term(
-        (min(one.ends[0], other.ends[0]), max(one.ends[1], other.ends[1])),
+        _hull((one, other)),
         one.whole and other.whole,
         lambda codes: np.where(holds(codes), one.numbers(codes), other.numbers(codes)),
         exact,
         max(one.error, other.error),
+        None if sure else gap,
     )
 
 
@@ -201,6 +317,7 @@ def _combined(node: ast.expr, left: Term, op: ast.operator, right: Term) -> Term
         lambda codes: np.clip(joined(left.numbers(codes), right.numbers(codes)), least, most),
         lambda row: joined(left.exact(row), right.exact(row)),
         error,
+        _some_gap((left, right)),
     )
 
 
@@ -229,8 +346,9 @@ def _part(name: str, of: str, known: Mapping[str, Column]) -> Term:
     return Term(
         (Fraction(low), Fraction(high)),
         whole=True,
-        numbers=lambda codes: part(codes[of]),
-        exact=lambda row: Fraction(int(part(np.array([float(row[of])]))[0])),
+        numbers=lambda codes: part(days.numbers(codes)),
+        exact=lambda row: Fraction(int(part(np.array([float(days.exact(row))]))[0])),
+        gap=days.gap,
     )
 
 
@@ -240,6 +358,7 @@ def _part(name: str, of: str, known: Mapping[str, Column]) -> Term:
 Flags = NDArray[np.bool_]
 Constant = bool | str | float
 Holds = Callable[[Codes], Flags]
+Truths = NDArray[np.int8]  #: of each row 1 for true, −1 for false, 0 for unknown (Kleene 1938)
 Compared = Callable[[Floats, float | Floats], Flags]
 
 LONGEST: Final = 1000  #: characters of a condition
@@ -274,18 +393,17 @@ def condition(text: str, columns: tuple[Column, ...]) -> tuple[tuple[str, ...], 
     A comparison has a declared column on one side and a public constant on the other: a number for
     numbers and integers, a declared value or a date in quotes, true or false for a boolean.  Or it has
     arithmetic of declared columns and public numbers on its sides.  A boolean column is a condition.  Rows
-    are judged one by one, by the codes of their cells (a missing cell has the code of the column's default).
-    Raises `InputError`.
+    are judged one by one, by the codes of their cells; one that is unknown is not met.  Raises `InputError`.
     """
     known = {column.name: column for column in columns}
     body = parsed(text, "condition", OF_CONDITIONS, known)
     names = {each.id for each in ast.walk(body) if isinstance(each, ast.Name)}
-    if unknown := names - known.keys() - FUNCTIONS - TRUTH.keys():
+    if unknown := names - known.keys() - FUNCTIONS - TRUTH.keys() - {NULL}:
         raise InputError(
             f"{min(unknown)[:60]!r} is no declared column",
             f"{THRESHOLD}; declared: {', '.join(known) or 'none'}",
         )
-    return names_in(body, known), _compiled(body, known)
+    return names_in(body, known), _compiled(body, known).holds
 
 
 def parsed(text: str, what: str, right: str, known: Iterable[str]) -> ast.expr:
@@ -343,27 +461,79 @@ def names_in(node: ast.expr, known: Mapping[str, Column]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in names if name in known))
 
 
-def _compiled(node: ast.expr, known: Mapping[str, Column]) -> Holds:
+@dataclass(frozen=True)
+class Truth:
+    """What a condition says of each row; `sure` where it is never unknown."""
+
+    of: Callable[[Codes], Truths]
+    sure: bool
+
+    def holds(self, codes: Codes) -> Flags:
+        """Return which rows meet it."""
+        return self.of(codes) > 0
+
+
+def _compiled(node: ast.expr, known: Mapping[str, Column]) -> Truth:
     match node:
         case ast.BoolOp(op=op, values=values):
             parts = [_compiled(value, known) for value in values]
-            joined = np.logical_and if isinstance(op, ast.And) else np.logical_or
-            return lambda codes: joined.reduce([part(codes) for part in parts])
+            return _joined(parts, np.minimum if isinstance(op, ast.And) else np.maximum)
         case ast.UnaryOp(op=ast.Not(), operand=operand):
             inner = _compiled(operand, known)
-            return lambda codes: ~inner(codes)
+            return Truth(lambda codes: -inner.of(codes), inner.sure)
+        case ast.Compare(left=left, ops=[ast.Is() | ast.IsNot() as op], comparators=[other]):
+            if not _is_null(other, known):
+                raise InputError(f"{ast.unparse(node)[:60]!r} is no comparison", "write x is null, or ==")
+            _check_gaps(left, known)
+            gap, sign = _gap_of(left, known) or _nowhere, np.int8(-1 if isinstance(op, ast.IsNot) else 1)
+            return Truth(lambda codes: _truths(gap(codes)) * sign, sure=True)
         case ast.Compare(left=left, ops=ops, comparators=others):
             sides = [left, *others]
             pairs = zip(sides, ops, sides[1:], strict=False)
-            parts = [_comparison(a, op, b, known) for a, op, b in pairs]
-            return lambda codes: np.logical_and.reduce([part(codes) for part in parts])
+            return _joined([_comparison(a, op, b, known) for a, op, b in pairs], np.minimum)
         case ast.Name(id=name) if name in known and known[name].kind == "boolean":
-            return lambda codes: codes[name] == 1
+            return _where_known(lambda codes: codes[name] == 1, _gap_of(node, known))
         case _:
             raise InputError(f"{ast.unparse(node)[:60]!r} is no comparison", OF_CONDITIONS)
 
 
-def _comparison(left: ast.expr, op: ast.cmpop, right: ast.expr, known: Mapping[str, Column]) -> Holds:
+def _joined(parts: list[Truth], joined: np.ufunc) -> Truth:
+    """Return the least or the largest of some truths: `and`, and `or`."""
+    return Truth(
+        lambda codes: joined.reduce([part.of(codes) for part in parts]), all(part.sure for part in parts)
+    )
+
+
+def _truths(flags: Flags) -> Truths:
+    truths: Truths = flags.view(np.int8) * np.int8(2) - np.int8(1)
+    return truths
+
+
+def _where_known(holds: Holds, gap: Gap) -> Truth:
+    """Return a comparison, which is unknown where one of its sides is."""
+    if gap is None:
+        return Truth(lambda codes: _truths(holds(codes)), sure=True)
+
+    def of(codes: Codes) -> Truths:
+        truths = _truths(holds(codes))
+        truths[gap(codes)] = 0
+        return truths
+
+    return Truth(of, sure=False)
+
+
+def _gap_of(node: ast.expr, known: Mapping[str, Column]) -> Gap:
+    """Return where a side of a comparison is unknown: a column of any kind, or arithmetic."""
+    if (column := _column(node, known)) is None:
+        return term(node, known).gap
+    return (lambda codes: column.is_gap(codes[column.name])) if column.gaps else None
+
+
+def _nowhere(codes: Codes) -> Flags:
+    return np.zeros(len(next(iter(codes.values()))), dtype=bool)
+
+
+def _comparison(left: ast.expr, op: ast.cmpop, right: ast.expr, known: Mapping[str, Column]) -> Truth:
     sign = _SIGNS.get(type(op))
     if sign is None:
         raise InputError("a condition has an operator that is not read", OF_CONDITIONS)
@@ -374,10 +544,11 @@ def _comparison(left: ast.expr, op: ast.cmpop, right: ast.expr, known: Mapping[s
     column, value, compared = _column(left, known), _constant(right, known), COMPARISONS[sign][0]
     if column is not None and value is not None:
         name, limit = column.name, _limit(column, sign, value)
-        return lambda codes: compared(codes[name], limit)
+        return _where_known(lambda codes: compared(codes[name], limit), _gap_of(left, known))
     if not names:
         raise InputError("a comparison names no column", f"declared: {', '.join(known)}")
-    return _of_terms(term(left, known), compared, term(right, known), names)
+    sides = term(left, known), term(right, known)
+    return _where_known(_of_terms(sides[0], compared, sides[1], names), _some_gap(sides))
 
 
 def _of_terms(left: Term, compared: Compared, right: Term, names: tuple[str, ...]) -> Holds:
@@ -449,7 +620,7 @@ def _constant(node: ast.expr, known: Mapping[str, Column]) -> Constant | None:
 # ------------------------------------------------------------------ derived columns
 
 
-WORDS: Final = FUNCTIONS | TRUTH.keys() | {"bins"}
+WORDS: Final = FUNCTIONS | TRUTH.keys() | {"bins", NULL}
 
 
 @dataclass(frozen=True)
@@ -499,7 +670,8 @@ def derived(name: str, formula: str, known: tuple[Column, ...]) -> DerivedColumn
         named = f"{min(names - by_name.keys())[:60]!r} is no declared" if names else "a formula names no"
         raise InputError(f"{named} column", f"declared: {', '.join(by_name)}")
     kind = _read(formula, of)[0]
-    return DerivedColumn(name, kind.kind, kind.low, kind.high, kind.values, of=of, formula=formula)
+    own = {key: getattr(kind, key) for key in ("kind", "low", "high", "values", "gaps", "schema")}
+    return DerivedColumn(name, **own, of=of, formula=formula)
 
 
 @lru_cache(maxsize=256)
@@ -507,18 +679,38 @@ def _read(formula: str, of: tuple[Column, ...]) -> tuple[Column, Callable[[Codes
     """Return the column that a formula defines, without its name, and each row's code."""
     known = {column.name: column for column in of}
     body = parsed(formula, "formula", OF_FORMULAS, known)
+    schema = max(column.schema for column in of)
     match body:
         case ast.BoolOp() | ast.Compare() | ast.UnaryOp(op=ast.Not()):
-            holds = condition(formula, of)[1]
-            return Column("derived", "boolean"), lambda codes: holds(codes).astype(np.float64)
+            truth = _compiled(body, known)
+            column = Column("derived", "boolean", gaps=not truth.sure, schema=schema)
+            return column, lambda codes: _flags_of(truth.of(codes), column)
         case ast.Call(func=ast.Name(id="bins"), args=[first, *edges], keywords=[]):
-            return _binned(term(first, known), tuple(map(constant, edges)))
+            return _binned(term(first, known), tuple(map(constant, edges)), schema)
     value = term(body, known)
-    return Column("derived", "integer" if value.whole else "number", *value.ends), value.numbers
+    column = Column(
+        *("derived", "integer" if value.whole else "number", *value.ends),
+        gaps=value.gap is not None,
+        schema=schema,
+    )
+    return column, _with_gaps(value.numbers, value.gap, column)
 
 
-def _binned(value: Term, edges: tuple[Fraction, ...]) -> tuple[Column, Callable[[Codes], Floats]]:
+def _flags_of(truths: Truths, column: Column) -> Floats:
+    """Return the codes of a boolean column."""
+    return np.where(truths == 0, column.gap, (truths > 0) * 1.0)
+
+
+def _with_gaps(numbers: Callable[[Codes], Floats], gap: Gap, column: Column) -> Callable[[Codes], Floats]:
+    """Return numbers, with the column's code of a missing cell where they are unknown."""
+    return numbers if gap is None else lambda codes: np.where(gap(codes), column.gap, numbers(codes))
+
+
+def _binned(
+    value: Term, edges: tuple[Fraction, ...], schema: int
+) -> tuple[Column, Callable[[Codes], Floats]]:
     if not 2 <= len(edges) <= MOST_BINS:
         raise InputError(f"bins has {len(edges)} edges", "write bins(age, 0, 18, 65), with two or more")
     cells = cells_of(Column("bins", "number", *value.ends), edges)
-    return Column("derived", "category", values=cells.labels), lambda codes: cells.place(value.numbers(codes))
+    column = Column("derived", "category", values=cells.labels, gaps=value.gap is not None, schema=schema)
+    return column, _with_gaps(lambda codes: cells.place(value.numbers(codes)), value.gap, column)

@@ -63,7 +63,7 @@ def _of_table(
     source = source_of(given["file"])
     cells = _cells(source, (key.name, *(column.name for column in columns)))
     rows: dict[int, int] = {}
-    codes = Column(key.name, "category", values=key.values).codes(cells[key.name])
+    codes = Column(key.name, "category", values=key.values, schema=key.schema).codes(cells[key.name])
     for row, code in enumerate(codes.astype(int).tolist()):
         if code in rows:
             raise InputError(f"the table has the key {key.values[code]!r} twice", "keep one row for each key")
@@ -99,7 +99,7 @@ def _codes(column: Column, cells: list[object], places: list[int | None], key: C
     codes = column.codes([None if place is None else cells[place] for place in places])
     lacking = [label for label, place in zip(key.labels, places, strict=True) if place is None]
     unmatched = key.bounds[0] == NOWHERE and column.kind != "category"
-    if column.missing is None and (lacking or unmatched):
+    if column.missing is None and not column.gaps and (lacking or unmatched):
         what = f"no row for {lacking[0]!r}" if lacking else "no row for other values"
         raise InputError(f"the table has {what} of {key.name}", f"declare what {column.name} is: missing = …")
     return (*codes.tolist(), column.default)

@@ -264,15 +264,26 @@ class Statistic:
         )
 
     @property
+    def needed(self) -> tuple[Column, ...]:
+        """Return the columns of which a row has to have a cell, to count: each sum of a ratio has its own."""
+        of = [self.column, *self.on] if self.what in (*VALUED, "regression") and self.what != "ratio" else []
+        return tuple(column for column in of if column is not None and column.gaps)
+
+    @property
     def is_whole(self) -> bool:
         """Return whether every row counts in one group: their number follows from the table's."""
-        return not self.by and not self.where.strip()
+        return not self.by and not self.where.strip() and not self.needed
 
     def group_of(self, codes: Mapping[str, Floats]) -> Integers:
-        """Return the group of each row, −1 for none: rows that miss the condition, or a value of `by`."""
+        """Return the group of each row, −1 for none: rows that miss the condition, or a value of `by`.
+
+        So are rows without a cell that is needed.
+        """
         size = len(next(iter(codes.values())))
         group: Integers = np.zeros(size, dtype=np.int64)
         there = np.ones(size, dtype=bool) if self._condition[1] is None else self._condition[1](codes)
+        for column in self.needed:
+            there = there & ~column.is_gap(codes[column.name])
         for column, cells in zip(self._listed, self.group_cells, strict=True):
             place = cells.place(codes[column.name])
             there = there & (place >= 0)

@@ -5,7 +5,7 @@ of rows, cells or columns and its bounds; noise and the rest are parameters of i
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from itertools import pairwise
 from math import ceil, isqrt
@@ -146,8 +146,16 @@ def _texts(
 def cells_of(column: Column, edges: tuple[Fraction, ...] | None) -> Cells:
     """Return the cells of a column: its values, its integers, or the bins between `edges`.
 
-    A bin holds its lower edge, the last one both.
+    A bin holds its lower edge, the last one both.  A missing cell is in none, where it counts as nothing.
     """
+    cells = _cells_that_are_there(column, edges)
+    if not column.gaps:
+        return cells
+    place = cells.place
+    return replace(cells, place=lambda codes: np.where(column.is_gap(codes), -1.0, place(codes)))
+
+
+def _cells_that_are_there(column: Column, edges: tuple[Fraction, ...] | None) -> Cells:
     if edges is not None:
         if column.kind not in NUMERIC_KINDS:
             raise InputError(f"{column.name} is no number", "leave bins out: its values are the cells")

@@ -90,6 +90,12 @@ def text_of(cell: object) -> str:
     return text.lower() if text.lower() in FLAGS else text
 
 
+def number_of(text: str) -> str | None:
+    """Return the one way to write the number that a text is; None for a text that is none."""
+    found = _number(text)
+    return None if found is None else found[0]
+
+
 def identity_of(cell: object) -> int | str | None:
     """Return whose row a cell in the column of identities says it is: rows without one are one person's, "".
 

@@ -9,10 +9,12 @@ So a code depends on no other cell.
 import math
 import operator
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
+from functools import lru_cache
 from typing import Final, Protocol
 from unicodedata import normalize
 
@@ -22,7 +24,7 @@ from numpy.typing import NDArray
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
 from dpaccount.noise.samplers import Floats
-from mechanisms.table.cells import HIGHEST, numbers_of, text_of, value_of, values_of
+from mechanisms.table.cells import HIGHEST, number_of, numbers_of, text_of, value_of, values_of
 from mechanisms.table.reading import USUAL_DIALECT, ArrowCells, Dialect
 
 COLUMN_KINDS: Final = ("number", "integer", "category", "text", "boolean", "date")
@@ -38,6 +40,7 @@ COMPARISONS: Final[dict[str, tuple[Callable[[Floats, float | Floats], NDArray[np
     "<": (operator.lt, ">"),
 }
 NOWHERE: Final = -1.0  #: the code of a category's cell that is none of its values, where there is no "other"
+GAP: Final = -2.0  #: the code of a category's missing cell, where it counts as none of these
 OTHER: Final = "other"
 LONGEST_TEXT: Final = 240  #: bytes that may be declared
 COLUMN_NAME: Final = re.compile(r"[^\x00-\x1f]{1,200}")
@@ -58,7 +61,10 @@ class Column:
     `low` and `high` bound numbers, integers and dates (as numbers of days); `values` are a category's, in
     the order of their codes, and with `other` all else counts as one more; `missing` is what a cell counts
     as that is missing or of another type: by default `low`, false, empty text, or for a category "other",
-    else no value at all.  Of a text at most `length` bytes count, in UTF-8.
+    else no value at all.  With `gaps` it counts as nothing: it has a code of its own, below all others, and
+    is unknown to conditions and left out of statistics.  Of a text at most `length` bytes count, in UTF-8.
+    `schema` is that of the study: from 2 on a category's cell is compared with its values as text and then as
+    a number, and one that is none of them never counts as `missing`.
     Raises `InputError` for declarations that contradict themselves.
     """
 
@@ -70,6 +76,8 @@ class Column:
     other: bool = False
     missing: Fraction | str | bool | None = None
     length: int | None = None
+    gaps: bool = False
+    schema: int = 1
 
     def __post_init__(self) -> None:
         """Refuse what declares no column."""
@@ -89,6 +97,8 @@ class Column:
             raise InputError(f"{self.name} has a length", "only text has")
         if not 1 <= self.bytes <= LONGEST_TEXT:
             raise InputError(f"{self.name} has the length {self.length}", f"give 1 to {LONGEST_TEXT} bytes")
+        if self.gaps and self.missing is not None:
+            raise InputError(f"{self.name} has gaps, and a value for them", "leave missing out")
         wanted = {"boolean": bool, "text": str}.get(self.kind)
         if wanted is not None and self.missing is not None and not isinstance(self.missing, wanted):
             raise InputError(f"missing is {self.missing!r}", f"a {self.kind} belongs there", self.name)
@@ -120,7 +130,8 @@ class Column:
             raise InputError(f"missing is {given}", "a whole number belongs there", self.name)
 
     def _check_category(self) -> None:
-        if not self.values or len(set(map(text_of, self.values))) != len(self.values):
+        same = text_of if self.schema == 1 else str
+        if not self.values or len(set(map(same, self.values))) != len(self.values):
             raise InputError(f"{self.name} is a category without values, or with one twice", "list each once")
         if any(not value or value.strip() != value for value in self.values):
             raise InputError(f"{self.name} has an empty value, or one with spaces around", "write it bare")
@@ -149,18 +160,41 @@ class Column:
         return 48 if self.length is None else self.length
 
     @property
+    def gap(self) -> float:
+        """Return the code of a missing cell that counts as nothing; of a text all its codes are 0."""
+        if self.kind == "text":
+            return 0.0
+        return GAP if self.kind == "category" else self.bounds[0] - 1
+
+    def is_gap(self, codes: Floats) -> NDArray[np.bool_]:
+        """Return which cells are missing and count as nothing; none where there are no gaps."""
+        if not self.gaps:
+            return np.zeros(len(codes), dtype=bool)
+        if self.kind == "text":
+            return np.asarray(~codes.any(axis=1))
+        return np.asarray(codes < (NOWHERE if self.kind == "category" else self.bounds[0]))
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Return the least and the largest code, that of a missing cell too."""
+        low, high = self.bounds
+        return (self.gap if self.gaps else low), high
+
+    @property
     def bounds(self) -> tuple[float, float]:
-        """Return the least and the largest code."""
+        """Return the least and the largest code of a cell that is there."""
         if self.kind in ORDERED_KINDS:
             return float(self.low or 0), float(self.high or 0)
         if self.kind == "text":
             return 0.0, HIGHEST
-        undeclared = self.kind == "category" and not self.other and self.missing is None
-        return (NOWHERE if undeclared else 0.0), float(len(self.labels) - 1)
+        nowhere = self.kind == "category" and not self.other and (self.missing is None or self.schema > 1)
+        return (NOWHERE if nowhere else 0.0), float(len(self.labels) - 1)
 
     @property
     def default(self) -> float:
         """Return the code of a cell that is missing or of another type."""
+        if self.gaps:
+            return self.gap
         given = self.missing
         if self.kind in ORDERED_KINDS:
             return float(self.low or 0) if given is None else float(given)
@@ -190,11 +224,21 @@ class Column:
             return np.fromiter((_flag(cell, default) for cell in cells), dtype=np.float64)
         if self.kind == "text":
             return numbers_of((text_of(cell) or str(self.missing or "") for cell in cells), self.bytes)
-        low, _ = self.bounds
-        unknown = float(len(self.values)) if self.other else self.default if self.missing is not None else low
+        if self.schema > 1:
+            return np.fromiter(map(self._place, map(value_of, cells)), dtype=np.float64)
+        unknown = float(len(self.values)) if self.other else NOWHERE if self.missing is None else self.default
         place = dict.fromkeys(("", "nan", "NaN"), self.default)  # as Parquet, pandas and Polars write a gap
         place |= {text_of(value): float(index) for index, value in enumerate(self.labels)}
         return np.fromiter((place.get(text_of(cell), unknown) for cell in cells), dtype=np.float64)
+
+    def _place(self, cell: object) -> float:
+        """Return the code of a category's cell: by its text as written, by that of its value, as a number."""
+        text = text_of(cell)
+        if text.lower() in ("", "nan"):  # as Parquet, pandas and Polars write a gap
+            return self.default
+        ways = (cell.strip() if isinstance(cell, str) else None, text, number_of(text))
+        places = (known[way] for known, way in zip(_places(self.labels), ways, strict=True) if way in known)
+        return float(next(places, len(self.values) if self.other else NOWHERE))
 
     def bounded(self, numbers: Floats) -> Floats:
         """Return numbers within the bounds; NaN, and broken ones of an integer, are the default."""
@@ -206,6 +250,21 @@ class Column:
         if wrong.any():
             inside[wrong] = self.default
         return inside
+
+
+@lru_cache(maxsize=256)
+def _places(labels: tuple[str, ...]) -> list[dict[str | None, int]]:
+    """Return the place of each label by its text as written, by that of its value, and as a number.
+
+    Where two labels are one value, such as the codes 250.0 and 250.00, neither is found by it.
+    """
+    found: list[dict[str | None, int]] = []
+    ways: tuple[Callable[[str], str | None], ...] = (str, text_of, number_of)
+    for way in ways:
+        keys = list(map(way, labels))
+        often = Counter(keys)
+        found.append({key: k for k, key in enumerate(keys) if key is not None and often[key] == 1})
+    return found
 
 
 def read_columns(place: Place, others: tuple[str, ...] = ()) -> tuple[Column, ...]:

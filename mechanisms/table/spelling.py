@@ -265,7 +265,7 @@ def _date(part: dict[str, str]) -> date | None:
 def widest(column: Column) -> Column:
     """Return a number's, integer's or date's column with all bounds that may be."""
     low, high = ALL_ENDS.get(column.kind, (-FARTHEST, FARTHEST))
-    return replace(column, low=low, high=high, missing=low)
+    return replace(column, low=low, high=high, missing=low, gaps=False)
 
 
 def unread(column: Column, cells: Sequence[object]) -> NDArray[np.bool_]:
@@ -273,11 +273,11 @@ def unread(column: Column, cells: Sequence[object]) -> NDArray[np.bool_]:
     if column.kind == "text":
         return np.array([text_of(cell) == "" for cell in cells], dtype=bool)
     if column.kind == "category":
-        return replace(column, other=False, missing=None).codes(cells) < 0
+        return replace(column, other=False, missing=None, gaps=False).codes(cells) < 0
     wide = column if column.kind == "boolean" else widest(column)
     ends = (False, True) if column.kind == "boolean" else (wide.low, wide.high)
     # What a cell is read as depends on what a missing one counts as, just where nothing is read.
-    one, other = (replace(wide, missing=end).codes(cells) for end in ends)
+    one, other = (replace(wide, missing=end, gaps=False).codes(cells) for end in ends)
     return one != other
 
 
