@@ -23,7 +23,8 @@ from mechanisms.table.reading import Remote, Source, check_dialect, one_file
 NAME = re.compile(tables.CLAIM_NAME, re.ASCII)
 MODELS = tuple(Observer)
 STUDY = "noisy-statistics"  #: the subject of a study
-STUDY_KEYS = ("derived", "join")  #: keys of ``[data]`` that only a study has
+STUDY_KEYS = ("derived", "join", "schema")  #: keys of ``[data]`` that only a study has
+STUDY_SCHEMAS = (tables.FIRST_STUDY_SCHEMA, tables.STUDY_SCHEMA)
 STUDY_TRIALS = 2000  #: default runs of the attack on a study
 NO_DATA = (None, None, False, None)
 RELATIONS = tuple(RELATION_CLASSES)
@@ -143,8 +144,12 @@ def spelled(use: str) -> str:
 
 def claim_at(place: Place, path: Path, ledger_url: str | None = None) -> Claim:
     """Return the claim in a parsed document; `ledger_url` is the full URL of its ledger, if known."""
-    lists = isinstance(place.value, dict) and place.value.get("schema") == tables.STUDY_SCHEMA
-    place = _completed(_of_study(of_query(place, path)) if lists else place, path)
+    lists = isinstance(place.value, dict) and place.value.get("schema") in STUDY_SCHEMAS
+    if (
+        not lists and isinstance(place.value, dict) and "schema" in place.value
+    ):  # before what another one lacks
+        place.child("schema").text(tables.SCHEMA, *STUDY_SCHEMAS)
+    place = _completed(_of_study(of_query(_with_schema(place), path)) if lists else place, path)
     needed, optional = keys(tables.ClaimFile)
     top = place.table(("schema", *needed), optional)
     top["schema"].text(tables.SCHEMA)
@@ -229,6 +234,17 @@ def of_query(place: Place, path: Path) -> Place:
     derived = {**data.get("derived", {}), **asked.derived}
     kept = {**bare.value["data"], **({"derived": derived} if derived else {})}
     return replace(place, value={**place.value, "statistic": asked.statistics, "data": kept})
+
+
+def _with_schema(place: Place) -> Place:
+    """Return a study that says in its ``[data]``, as certificates do, which meaning its cells have."""
+    data = place.value.get("data")
+    if isinstance(data, dict) and "schema" in data:
+        key = place.child("data").child("schema")
+        raise key.wrong("the key 'schema' is unknown", "it belongs at the top")
+    if place.value["schema"] == tables.FIRST_STUDY_SCHEMA or not isinstance(data, dict):
+        return place
+    return replace(place, value={**place.value, "data": {**data, "schema": 2}})
 
 
 def _of_study(place: Place) -> Place:

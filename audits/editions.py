@@ -16,7 +16,7 @@ from mechanisms.table.columns import FILE_WORDS, word
 
 OPENING = "opening"  #: the key, in a stored release, of the secret that keys the data's digest
 #: keys of ``[data]`` that all editions share
-SAME = ("file", "id", "rows", "max_rows", "public", "separator", "encoding")
+SAME = ("schema", "file", "id", "rows", "max_rows", "public", "separator", "encoding")
 DECLARED = ("columns", "derived", "join")  #: keys of ``[data]`` to which an edition may add members
 
 Document = dict[str, Any]

@@ -120,7 +120,7 @@ class Study:
 
     @classmethod
     def read(cls, path: str | Path) -> "Study":
-        """Return the study in a TOML file of schema dpaccount/study/1."""
+        """Return the study in a TOML file of schema dpaccount/study/2 or 1."""
         claim = read_claim(Path(path))
         study_of(claim)
         return cls(claim)

@@ -71,6 +71,6 @@ def test_exit_codes_are_those_of_the_errors(sections):
 def test_the_documents_have_schemas(sections, root):
     formats = (root / "docs" / "formats.md").read_text()
     named = re.findall(r"`(dpaccount/[a-z-]+/\d)`", sections["Documents"])
-    assert {"dpaccount/study/1", "dpaccount/study-plan/1"} <= set(named)
+    assert {"dpaccount/study/2", "dpaccount/study-plan/1"} <= set(named)
     for schema in named:
         assert schema in formats, schema

@@ -3,7 +3,7 @@
 import json
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import Field, dataclass, fields, is_dataclass
 from fractions import Fraction
 from functools import partial
 from importlib import metadata
@@ -128,8 +128,13 @@ def _plain(value: object) -> object:
     if isinstance(value, tuple):
         return [_plain(each) for each in value]
     if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+        stated = (each.name for each in fields(value) if _is_stated(each, value))
+        return {name: _plain(getattr(value, name)) for name in stated}
     return shown(value) if isinstance(value, Fraction) else value
+
+
+def _is_stated(each: Field[Any], value: object) -> bool:
+    return not each.metadata.get("stated") or getattr(value, each.name) != each.default
 
 
 def describe_proof(proved: Proved | None, reason: str | None) -> parts.ProvedGuarantee:

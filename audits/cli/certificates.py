@@ -185,7 +185,7 @@ def release(
     Parameters
     ----------
     claim
-        A TOML file of schema dpaccount/claim/1 or dpaccount/study/1 that names its data.
+        A TOML file of schema dpaccount/claim/1 or dpaccount/study/2 that names its data.
     out
         Folder for the release and the certificate (default certificates/NAME).
     yes

@@ -186,9 +186,10 @@ def check_table(document: dict[str, Any]) -> None:
     right = len(edition) == 2 and study and claim["edition"] >= 2
     ensure(not edition or right, "a later edition is of a study, and follows another")
     check_declared(claim["subject"].get("data", {}))
-    for join in claim.get("data", {}).get("join", {}).values():
+    data = claim.get("data", {})
+    for join in data.get("join", {}).values():
         for name, column in join["columns"].items():
-            check_column(name, column)
+            check_column(name, column, later="schema" in data)
     if document["proved"]["derivation"]:
         ensure(not claim["subject"].get("data"), "a subject with a proof has data of its own")
         derived = {"derived", "join"} & claim.get("data", {}).keys()

@@ -1,6 +1,7 @@
 """Conditions and derived columns of a study: of one row's columns and constants, and of no other row."""
 
 import ast
+import math
 import re
 from contextlib import suppress
 from datetime import date
@@ -11,12 +12,14 @@ from typing import Any
 from unicodedata import normalize
 
 from dpaccount.checker.certificate.shapes import exact_of
-from dpaccount.checker.certificate.tables import FARTHEST, ORDERED, day_of, in_days
+from dpaccount.checker.certificate.tables import FARTHEST, MOST_CELLS, ORDERED, day_of, in_days
 from dpaccount.checker.documents import Rejected, brief, ensure, spend, text
 
 Table = dict[str, Any]
 Term = tuple[tuple[Fraction, Fraction], bool]  # the least and the largest, whether it is whole
-PARTS = {"month": (1, 12), "weekday": (1, 7)}
+NULL = "null"
+PARTS = {"quarter": (1, 4), "month": (1, 12), "weekday": (1, 7)}
+MONTHS = {"year": 12, "quarter": 3, "month": 1, "%Y": 12, "%Y-%m": 1}  # of a period
 LONGEST, MOST_TERMS, LARGEST_NUMBER = 1000, 300, 10**300
 TRUTH = {"true": True, "false": False, "True": True, "False": False}
 EQUAL = (ast.Eq, ast.NotEq)
@@ -85,6 +88,11 @@ def check_condition(node: ast.expr, columns: Table) -> None:
             check_condition(part, columns)
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         check_condition(node.operand, columns)
+    elif isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], ast.Is | ast.IsNot):
+        ensure(is_null(node.comparators[0], columns), "a condition has a comparison that is not read")
+        check_has_gaps(node.left, columns)
+        if column_of(node.left, columns) is None:
+            ends_of(node.left, columns)
     elif isinstance(node, ast.Compare):
         for (left, right), op in zip(pairwise([node.left, *node.comparators]), node.ops, strict=True):
             check_comparison(left, op, right, columns)
@@ -175,8 +183,10 @@ def ends_of(node: ast.expr, columns: Table) -> Term:
         return combined(node.op, ends_of(node.left, columns), ends_of(node.right, columns))
     if isinstance(node, ast.IfExp):
         check_condition(node.test, columns)
-        ((a, b), first), ((c, d), second) = (ends_of(each, columns) for each in (node.body, node.orelse))
-        return (min(a, c), max(b, d)), first and second
+        sides = [each for each in (node.body, node.orelse) if not is_null(each, columns)]
+        if len(sides) < 2:
+            check_has_gaps(node, columns)
+        return hull([ends_of(each, columns) for each in sides])
     if isinstance(node, ast.Call) and not node.keywords:
         return called(name_of(node.func), node.args, columns)
     raise Rejected("a formula has a part that is not read")
@@ -208,14 +218,73 @@ def called(name: str | None, args: list[ast.expr], columns: Table) -> Term:
         low, high = PARTS.get(name, ends)
         return (Fraction(low), Fraction(high)), True
     terms = [ends_of(each, columns) for each in args]
+    if name == "floor" and len(args) == 1:
+        (least, largest), _ = terms[0]
+        return (Fraction(math.floor(least)), Fraction(math.floor(largest))), True
+    if name == "coalesce":
+        for each in args:
+            check_has_gaps(each, columns)
+        return hull(terms)
     integer = all(each for _, each in terms)
     lows, highs = [ends[0] for ends, _ in terms], [ends[1] for ends, _ in terms]
     if name == "abs" and len(args) == 1:
         nearest = max(lows[0], -highs[0], Fraction(0))
         return (nearest, max(abs(lows[0]), abs(highs[0]))), integer
     ensure(name in ("min", "max") and len(args) > 1, f"the function {brief(name)} is not read")
-    pick = min if name == "min" else max
-    return (pick(lows), pick(highs)), integer
+    # those that may be missing bound the result on one side alone
+    sure = [ends for each, (ends, _) in zip(args, terms, strict=True) if not may_lack(each, columns)]
+    if name == "min":
+        return (min(lows), min((high for _, high in sure), default=max(highs))), integer
+    return (max((low for low, _ in sure), default=min(lows)), max(highs)), integer
+
+
+def hull(terms: list[Term]) -> Term:
+    """Return the range of what is one of several terms."""
+    ensure(terms != [], "a formula has no value")
+    lows, highs = [ends[0] for ends, _ in terms], [ends[1] for ends, _ in terms]
+    return (min(lows), max(highs)), all(whole for _, whole in terms)
+
+
+# ------------------------------------------------------------------ what may be missing
+
+
+def is_null(node: ast.expr, columns: Table) -> bool:
+    """Return whether an expression is the missing value."""
+    return name_of(node) == NULL and NULL not in columns
+
+
+def check_has_gaps(node: ast.expr, columns: Table) -> None:
+    """Verify that an expression which asks for missing cells is of a schema that has them."""
+    has = all(columns[name].get("schema", 1) > 1 for name in named_in(node, columns))
+    ensure(has, "a formula asks for missing cells where each counts as a declared value")
+
+
+def may_lack(node: ast.expr, columns: Table) -> bool:
+    """Return whether a number may be missing in some row."""
+    if isinstance(node, ast.Name):
+        return bool(columns.get(node.id, {}).get("gaps", False))
+    if isinstance(node, ast.UnaryOp):
+        return may_lack(node.operand, columns)
+    if isinstance(node, ast.BinOp):
+        return may_lack(node.left, columns) or may_lack(node.right, columns)
+    if isinstance(node, ast.IfExp):
+        return any(is_null(each, columns) or may_lack(each, columns) for each in (node.body, node.orelse))
+    if isinstance(node, ast.Call):
+        lacking = [may_lack(each, columns) for each in node.args]
+        return all(lacking) if name_of(node.func) in ("min", "max", "coalesce") else any(lacking)
+    return False
+
+
+def may_be_unknown(node: ast.expr, columns: Table) -> bool:
+    """Return whether a condition may be neither true nor false in some row."""
+    if isinstance(node, ast.BoolOp):
+        return any(may_be_unknown(each, columns) for each in node.values)
+    if isinstance(node, ast.UnaryOp):
+        return may_be_unknown(node.operand, columns)
+    if isinstance(node, ast.Compare):
+        asks = isinstance(node.ops[0], ast.Is | ast.IsNot)
+        return not asks and any(may_lack(each, columns) for each in (node.left, *node.comparators))
+    return may_lack(node, columns)
 
 
 def constant(node: ast.expr) -> Fraction:
@@ -233,12 +302,16 @@ def constant(node: ast.expr) -> Fraction:
 
 def every_column(data: Table) -> Table:
     """Return the declarations of a study's columns by name: the file's, and those that follow."""
-    known = {name: in_days(column) for name, column in data.get("columns", {}).items()}
+    meaning = data.get("schema", 1)
+    known = declared(data.get("columns", {}), meaning)
+    joined = [name for join in data.get("join", {}).values() for name in join["columns"]]
+    named = {*known, *joined, *data.get("derived", {})}
+    ensure(meaning == 1 or NULL not in named, "null is a missing cell, and the name of a column")
     for name, join in sorted(data.get("join", {}).items()):
         key = data["columns"].get(join["key"], {})
         ensure(key.get("type") == "category", f"the key of {brief(name)} is no declared category")
         keyed = {"formula": f"{name}[{join['key']}]", "of": [join["key"]], "joined": True}
-        given = {each: {**in_days(column), **keyed} for each, column in join["columns"].items()}
+        given = {each: {**column, **keyed} for each, column in declared(join["columns"], meaning).items()}
         ensure(not given.keys() & known.keys(), f"a column of {brief(name)} has the name of another")
         known |= given
     names = {*known, *data.get("derived", {}), *([data["id"]] if "id" in data else [])}
@@ -246,6 +319,14 @@ def every_column(data: Table) -> Table:
     new = {name: derived(formula, known) for name, formula in data.get("derived", {}).items()}
     ensure(not new.keys() & known.keys(), "a derived column has the name of a declared one")
     return known | new
+
+
+def declared(columns: Table, schema: int) -> Table:
+    """Return declarations by name, dates as days; from schema 2 on with whether a cell may be missing."""
+    days = {name: in_days(column) for name, column in columns.items()}
+    if schema == 1:
+        return days
+    return {name: {**each, "gaps": "missing" not in each, "schema": schema} for name, each in days.items()}
 
 
 def check_joined(joined: Table, columns: Table) -> None:
@@ -257,17 +338,19 @@ def check_joined(joined: Table, columns: Table) -> None:
     key = columns[column["of"][0]]
     labels = len(key["values"]) + key.get("other", False)
     ensure(type(codes) is list and len(codes) == labels + 1, "a joined column has no code for some key")
-    low, high = Fraction(0), Fraction(1)
+    low, high, gap = 0.0, 1.0, -1.0
     if column["type"] in ORDERED:
-        low, high = (Fraction(float(exact_of(column[end], end) or 0)) for end in ("low", "high"))
+        low, high = (float(exact_of(column[end], end) or 0) for end in ("low", "high"))
+        gap = low - 1
     elif column["type"] == "category":
-        low, high = Fraction(-1), Fraction(len(column["values"]) + column.get("other", False) - 1)
+        low, high, gap = -1.0, float(len(column["values"]) + column.get("other", False) - 1), -2.0
     for code in codes:
         value = exact_of(code, "a code")
         if value is None:
             raise Rejected("a code is finite")
         of_kind = column["type"] == "number" or value.denominator == 1
-        ensure(low <= value <= high and of_kind, f"a code of {brief(joined['name'])} is none of its column's")
+        within = low <= float(value) <= high or (column.get("gaps", False) and float(value) == gap)
+        ensure(within and of_kind, f"a code of {brief(joined['name'])} is none of its column's")
 
 
 def derived(formula: object, columns: Table) -> Table:
@@ -275,11 +358,12 @@ def derived(formula: object, columns: Table) -> Table:
     body = parsed(formula, columns)
     read = named_in(body, columns)
     ensure(read != [], f"the formula {brief(formula)} reads no column")
-    shape: Table = {"formula": formula, "of": read}
+    schema = max(columns[name].get("schema", 1) for name in read)
+    shape: Table = {"formula": formula, "of": read, **({"schema": schema} if schema > 1 else {})}
     opposite = isinstance(body, ast.UnaryOp) and isinstance(body.op, ast.Not)
     if opposite or isinstance(body, ast.BoolOp | ast.Compare):
         check_condition(body, columns)
-        return {**shape, "type": "boolean"}
+        return {**shape, "type": "boolean", "gaps": may_be_unknown(body, columns)}
     if isinstance(body, ast.Call) and name_of(body.func) == "bins" and not body.keywords:
         ensure(len(body.args) >= 3, "bins have two edges at least")
         ends_of(body.args[0], columns)
@@ -287,6 +371,24 @@ def derived(formula: object, columns: Table) -> Table:
         ensure(all(low < high for low, high in pairwise(edges)), "the edges of bins do not rise")
         names = [repr(edge).removesuffix(".0") for edge in edges]
         labels = [f"[{low}, {high})" for low, high in pairwise(names)]
-        return {**shape, "type": "category", "values": [*labels[:-1], f"{labels[-1][:-1]}]"]}
+        lacks = may_lack(body.args[0], columns)
+        return {**shape, "type": "category", "values": [*labels[:-1], f"{labels[-1][:-1]}]"], "gaps": lacks}
+    if isinstance(body, ast.Call) and name_of(body.func) == "period" and not body.keywords:
+        return {**shape, **periods(body.args, columns)}
     (low, high), integer = ends_of(body, columns)
-    return {**shape, "type": "integer" if integer else "number", "low": str(low), "high": str(high)}
+    shape |= {"low": str(low), "high": str(high), "gaps": may_lack(body, columns)}
+    return {**shape, "type": "integer" if integer else "number"}
+
+
+def periods(args: list[ast.expr], columns: Table) -> Table:
+    """Return the category of a date's years, quarters or months, each called by its first day."""
+    column = columns.get(name_of(args[0]) or "", {}) if len(args) == 2 else {}
+    unit = args[1].value if len(args) == 2 and isinstance(args[1], ast.Constant) else None
+    ensure(column.get("type") == "date" and unit in MONTHS, "a period is of a date, by a known name")
+    months, days = MONTHS[str(unit)], [date.fromordinal(int(column[end])) for end in ("low", "high")]
+    low, high = ((12 * day.year + day.month - 1) // months * months for day in days)
+    ensure((high - low) // months < MOST_CELLS, "a date has too many periods")
+    spend(100 * (high - low) // months)
+    firsts = [date(month // 12, month % 12 + 1, 1).isoformat() for month in range(low, high + 1, months)]
+    length = {"%Y": 4, "%Y-%m": 7}.get(str(unit), 10)
+    return {"type": "category", "values": [day[:length] for day in firsts], "gaps": column.get("gaps", False)}

@@ -64,6 +64,7 @@ LINES = (
     "Each line of a CSV file is one row. A line break within a cell begins another row, and perhaps another"
     " unit: the guarantee needs a file without such line breaks."
 )
+LEFT_OUT = "A missing cell, or one of another type, is left out of the statistics of its column: {}."
 EACH_ROW = "Each row is one unit: a person with several rows is not protected as a whole."
 
 
@@ -200,19 +201,31 @@ def table_hazards(claim: dict[str, Any], data: dict[str, Any]) -> list[str]:
     )
     lines = [] if data.get("file", ".arrow").lower().endswith(COLUMNAR) else [LINES]
     lines += [] if "id" in data else [EACH_ROW]
-    return [about, *lines, *([public] if "join" in data else []), *_counted(data["columns"])]
+    return [
+        about,
+        *lines,
+        *([public] if "join" in data else []),
+        *_counted(data["columns"], later="schema" in data),
+    ]
 
 
-def _counted(columns: dict[str, dict[str, Any]]) -> list[str]:
+def _counted(columns: dict[str, dict[str, Any]], *, later: bool) -> list[str]:
     """Return the defaults of cells without a value: they look like measured values.
 
+    From schema 2 of studies on these are the ones that are declared, and other cells are left out.
     In the order of the names: a sealed document does not keep the order of its tables.
     """
-    held = {name: each for name, each in columns.items() if each["type"] in (*ORDERED, "boolean")}
+    listed = columns.items() if not later else [pair for pair in columns.items() if "missing" in pair[1]]
+    held = {name: each for name, each in listed if later or each["type"] in (*ORDERED, "boolean")}
+    left = sorted(columns.keys() - held.keys()) if later else []
+    lines = [LEFT_OUT.format(", ".join(left))] if left else []
     cells = [
         f"{name} by {str(each.get('missing', each.get('low', False))).lower()}"
         for name, each in sorted(held.items())
     ]
     if not cells:
-        return []
-    return [f"Cells that are missing or of another type are replaced, not refused: {', '.join(cells)}."]
+        return lines
+    return [
+        *lines,
+        f"Cells that are missing or of another type are replaced, not refused: {', '.join(cells)}.",
+    ]

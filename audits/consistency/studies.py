@@ -150,7 +150,9 @@ def least_moves(held: Mapping[str, Any], *, exact: bool) -> list[LeastMove]:
             ensure(ends(held["per"])[0] >= 0, f"{brief(name)} is per what may be negative")
             summed.append(summed_moves(f"{name}/per", ends(held["per"]), groups))
         return summed
-    known = exact and not by and held.get("where", "").strip() == ""
+    needed = [held["column"], *held.get("on", [])]  # a row without a number there is of no group
+    every = not any(each.get("gaps", False) for each in needed)
+    known = exact and not by and held.get("where", "").strip() == "" and every
     rest = [] if known else [counted(name, groups)]
     if what in SPREADS:
         # A row adds (z, w(z² − ½)), whose norms are largest at z = ±1.  Two rows of a group are at most 2
@@ -252,6 +254,7 @@ ONLY_OF |= {"method": ("median", "quantile"), "per": ("ratio",)}
 SPLITTING = ("share", "accuracy", "epsilon")  # ways to state a statistic's part of the total
 LISTED = {"name", "what", "where", "column", "by", *ONLY_OF, *SPLITTING}
 COLUMN = {"name", "kind", "low", "high", "values", "other", "missing", "length", "formula", "of", "found"}
+COLUMN |= {"gaps", "schema"}
 STUDIED = {"statistic", "law", "statistics", "scales", "rows", "relation", "exact_rows", "thresholds"}
 STUDIED |= {"persons", "max_rows"}
 
@@ -358,6 +361,16 @@ def tables_of(value: Any) -> list[Table]:
     return value
 
 
+#: members of a column that a claim and a subject state alike, or both leave out
+ALIKE: tuple[tuple[str, Any], ...] = (
+    ("values", []),
+    ("other", False),
+    ("length", None),
+    ("gaps", False),
+    ("schema", 1),
+)
+
+
 def is_declared(own: Table, columns: Table) -> bool:
     """Return whether a described column is one that the claim declares, or derives."""
     claim, of = columns.get(text(own.get("name")), {}), tables_of(own.get("of", []))
@@ -369,11 +382,9 @@ def is_declared(own: Table, columns: Table) -> bool:
     same = own.keys() <= COLUMN and kind and same_source and all(is_declared(one, columns) for one in of)
     if same:
         check_joined(own, columns)
-    listed, described = (
-        [each.get(key, empty) for key, empty in (("values", []), ("other", False), ("length", None))]
-        for each in (claim, own)
-    )
+    listed, described = ([each.get(key, empty) for key, empty in ALIKE] for each in (claim, own))
     cells = [each.get("missing") for each in (claim, own)]
     if all(type(cell) in (int, float, str) for cell in cells) and own.get("kind") in ORDERED:
         cells = [exact_of(cell, "missing") for cell in cells]
-    return same and listed == described and cells[0] == cells[1]
+    of_one_type = [*map(type, listed)] == [*map(type, described)]
+    return same and listed == described and of_one_type and cells[0] == cells[1]

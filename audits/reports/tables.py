@@ -195,7 +195,7 @@ def study_of(claim: Claim) -> NoisyStatistics:
     """Return the study that a claim is about; raises `InputError` for any other claim."""
     subject = named(subject_of(claim)) if is_study(claim) else None
     if not isinstance(subject, NoisyStatistics):
-        raise InputError("this is no study", "give a file of schema dpaccount/study/1", claim.path)
+        raise InputError("this is no study", "give a file of schema dpaccount/study/2", claim.path)
     if claim.guarantee.model != "central":
         raise InputError(
             f"guarantee.model is {claim.guarantee.model!r}", "a study's is central: leave it out", claim.path

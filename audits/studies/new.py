@@ -21,6 +21,7 @@ from dpaccount.documents import Place, parse_toml
 from dpaccount.errors import InputError
 from dpaccount.exact import exact_argument, shown
 from dpaccount.plan.events import Approximate
+from dpaccount.schemas.claim import STUDY_SCHEMA
 from mechanisms.table.columns import NUMERIC_KINDS
 from mechanisms.table.database import DatabaseTable, names_of
 from mechanisms.table.reading import USUAL_DIALECT, Dialect, Remote, Source, header
@@ -113,7 +114,7 @@ class NewStudy:
         listed = self.statistics or (() if self.query else ({"name": "count", "what": "count"},))
         lines = [
             "# All that is written here becomes public with the certificate.",
-            'schema = "dpaccount/study/1"',
+            f"schema = {_value(STUDY_SCHEMA)}",
             f"name = {_value(self.name)}",
             *(["statistic = [", *(f"  {_value(each)}," for each in listed), "]"] if listed else []),
             "",
@@ -136,6 +137,7 @@ class NewStudy:
             *(whose if self.unit is not None else []),
             "",
             "[data.columns]  # bounds and values are public knowledge, never taken from the rows",
+            "# A missing cell is left out; with missing = VALUE it counts as that one.",
             *(f"{_key(name)} = {_value(declared)}" for name, declared in self.columns.items()),
         ]
         return "\n".join([*lines, ""])

@@ -17,7 +17,7 @@ from audits.subjects.catalogue import subject_of
 from dpaccount.documents import csv_text, plain, text_table
 from dpaccount.errors import InputError
 from dpaccount.noise.laws import double_up
-from dpaccount.proof import point
+from dpaccount.proof import REPLACE_ONE, point
 from dpaccount.schemas.claim import (
     PlannedStatistic,
     StatisticNoise,
@@ -32,6 +32,10 @@ from mechanisms.statistics.statistic import NUMBERS, RANKS_COLUMN, file_name
 from mechanisms.table.bind_columns import Promise
 from mechanisms.table.user_level import ByPerson
 
+AVERAGED = ("mean", "variance", "stddev")
+PRIVATE_DIVISOR = (
+    "Cells of {} may be missing, so that means divide by a private count; `missing` declares a value for them"
+)
 USUAL_DELTA = Fraction(1, 100_000)
 LARGE_DELTA = (
     "delta = {:.6g} is large: publishing all rows of each of the {:,} units with that probability, of {:.3g}"
@@ -83,6 +87,10 @@ def _notes(claim: Claim, asked: Sequence[StatisticRequest]) -> Iterator[str]:
         yield f"{of_one} rows of a unit count; with a smaller max_contributions most noise is less"
     if 0 < sum(bool(each.what.unlisted) for each in asked) < len(asked):
         yield "Counts of unlisted values take half of δ, and the others then have Gaussian noise"
+    public = claim.guarantee.relation == REPLACE_ONE and claim.table is not None and not claim.table.identity
+    lacking = [each.what for each in asked if public and each.what.what in AVERAGED and each.what.needed]
+    if names := sorted({what.column.name for what in lacking if not (what.by or what.where) and what.column}):
+        yield PRIVATE_DIVISOR.format(", ".join(names))
     if any(each.group_size and each.what.where for each in asked):
         yield "Where rows are left out by `where`, intervals of means and variances are wider"
 

@@ -9,17 +9,17 @@ from msgspec.json import schema_components
 from dpaccount.extensions import SCHEMAS, loaded, warn
 from dpaccount.schemas import costs, ledgers, results
 from dpaccount.schemas.certificate import Certificate
-from dpaccount.schemas.claim import ClaimFile, StudyFile, StudyPlan, StudyRelease
+from dpaccount.schemas.claim import ClaimFile, FirstStudyFile, StudyFile, StudyPlan, StudyRelease
 from dpaccount.schemas.fields import one_of
 
 Schema = dict[str, Any]
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
-FILES = {
-    "certificate": Certificate,
-    "claim": ClaimFile,
-    "study": StudyFile,
-    "study-plan": StudyPlan,
-    "study-release": StudyRelease,
+FILES: Final[dict[str, Any]] = {
+    "certificate/1": Certificate,
+    "claim/1": ClaimFile,
+    "study/2": (StudyFile, FirstStudyFile),
+    "study-plan/1": StudyPlan,
+    "study-release/1": StudyRelease,
 }
 #: structures by the kind of document; one of several where there is a tuple
 ANSWERS: Final[dict[str, Any]] = {
@@ -57,7 +57,7 @@ def schemas() -> dict[str, Schema]:
 
     That of a file is named with its version; an entry point of another package is named in the same way.
     """
-    kinds = {**{f"{name}/1": kind for name, kind in FILES.items()}, **ANSWERS}
+    kinds = {**FILES, **ANSWERS}
     made = {name.partition("/")[0]: _made_of(name, kind) for name, kind in kinds.items()}
     # Ours are made first: no other package may take a name of ours.
     for each, kind in loaded(SCHEMAS):

@@ -31,7 +31,8 @@ class GuaranteeTable(Closed, frozen=True):
 class ColumnTable(Closed, frozen=True):
     """A column that is declared; all of it is public.
 
-    `missing_cells` is of functions' data; from `strip` on, keys say how a data file writes the cells.
+    `missing_cells` is of functions' data; from `strip` to `date_format`, keys say how a data file writes the
+    cells; `gaps` is of studies from schema 2 on: whether a missing cell is left out.
     """
 
     type: str
@@ -49,6 +50,7 @@ class ColumnTable(Closed, frozen=True):
     thousands: str | Absent = UNSET
     negative: str | Absent = UNSET
     date_format: str | list[str] | Absent = UNSET
+    gaps: bool | Absent = UNSET
 
 
 class DeclaredTable(Closed, frozen=True):
@@ -103,6 +105,12 @@ class DataTable(DeclaredTable, frozen=True):
     join: dict[str, JoinTable] | Absent = UNSET
 
 
+class ClaimData(DataTable, frozen=True):
+    """The data of a claim; `schema` is that of a study, where it is not the first one."""
+
+    schema: Literal[2] | Absent = UNSET
+
+
 class AuditTable(Closed, frozen=True):
     """Settings of the attack."""
 
@@ -122,7 +130,7 @@ class ClaimFile(Closed, frozen=True, tag_field="schema", tag=SCHEMA):
     name: Annotated[str, Meta(pattern=f"^{CLAIM_NAME}$")]
     guarantee: GuaranteeTable
     subject: SubjectTable
-    data: DataTable | Absent = UNSET
+    data: ClaimData | Absent = UNSET
     audit: AuditTable | Absent = UNSET
     assume: dict[str, str] | Absent = UNSET
     governance: dict[str, str] | Absent = UNSET
@@ -130,7 +138,8 @@ class ClaimFile(Closed, frozen=True, tag_field="schema", tag=SCHEMA):
     follows: Digest | Absent = UNSET
 
 
-STUDY_SCHEMA: Final = "dpaccount/study/1"
+STUDY_SCHEMA: Final = "dpaccount/study/2"
+FIRST_STUDY_SCHEMA: Final = "dpaccount/study/1"  #: in which a missing cell counts as a declared value
 STATISTICS: Final = (
     "count",
     "histogram",
@@ -201,6 +210,10 @@ class StudyFile(Closed, frozen=True, tag_field="schema", tag=STUDY_SCHEMA):
     governance: dict[str, str] | Absent = UNSET
     edition: int | Absent = UNSET
     follows: Digest | Absent = UNSET
+
+
+class FirstStudyFile(StudyFile, frozen=True, tag_field="schema", tag=FIRST_STUDY_SCHEMA):
+    """A study of the first schema: a missing cell counts as a declared value, and a unit's first rows do."""
 
 
 class StudyTotal(Struct, frozen=True):

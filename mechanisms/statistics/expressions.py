@@ -4,9 +4,10 @@ Nothing else is read: so which rows count, such as ``age >= 18 and readmitted ==
 that no file has, depend on each row alone.  A formula is arithmetic, a condition, or ``bins(…, edges)``, a
 category of which a bin holds its lower edge.
 
-Arithmetic has ``+ - * /``, ``min``, ``max`` and ``abs``, ``… if … else …``, and ``year``, ``month`` or
-``weekday`` (1 is Monday) of a date.  The difference of two dates is a number of days.  Bounds follow by exact
-interval arithmetic; each number in between is clipped to its bounds, so that no rounding leaves them.
+Arithmetic has ``+ - * /``, ``min``, ``max``, ``abs`` and ``floor``, ``… if … else …``, and ``year``,
+``quarter``, ``month`` or ``weekday`` (1 is Monday) of a date; ``period(day, "month")`` is a category.  The
+difference of two dates is a number of days.  Bounds follow by exact interval arithmetic; each number in
+between is clipped to its bounds, so that no rounding leaves them.
 
 A cell that is missing, and has no declared value, is unknown, as NULL is in SQL: so is arithmetic with it,
 and a comparison; ``and``, ``or`` and ``not`` have three values, and a row that may or may not meet a
@@ -34,14 +35,15 @@ from dpaccount.documents import Place
 from dpaccount.errors import InputError
 from dpaccount.noise.samplers import Floats
 from mechanisms.table.bind_columns import FARTHEST_EDGE, MOST_BINS, cells_of
-from mechanisms.table.columns import COMPARISONS, NUMERIC_KINDS, Column, day_number
+from mechanisms.table.columns import COMPARISONS, NULL, NUMERIC_KINDS, Column, day_number
 
 Codes = Mapping[str, Floats]
 Interval = tuple[Fraction, Fraction]
 
 OF_FORMULAS: Final = "write minutes / 60, year(day), bins(age, 0, 18, 65), or a condition"
-FUNCTIONS: Final = frozenset({"min", "max", "abs", "year", "month", "weekday", "coalesce"})
-NULL: Final = "null"  #: in expressions, a value that is missing
+FUNCTIONS: Final = frozenset(
+    {"min", "max", "abs", "floor", "year", "quarter", "month", "weekday", "coalesce"}
+)
 EPOCH: Final = date(1970, 1, 1).toordinal()
 NEAREST: Final = Fraction(1, FARTHEST_EDGE)  #: to 0, that a divisor may be
 ROUNDING: Final = Fraction(1, 2**51)  #: relative: of one operation in double precision, and of its clipping
@@ -91,9 +93,18 @@ def term(node: ast.expr, known: Mapping[str, Column]) -> Term:
             )
         case ast.BinOp(left=left, op=op, right=right):
             return _combined(node, term(left, known), op, term(right, known))
-        case ast.Call(func=ast.Name(id=name), args=[ast.Name(id=of)], keywords=[]) if name in _PARTS:
+        case ast.Call(keywords=[]):
+            return _called(node, known)
+        case _:
+            return _chosen(node, known)
+
+
+def _called(node: ast.Call, known: Mapping[str, Column]) -> Term:
+    """Return a function of terms."""
+    match node:
+        case ast.Call(func=ast.Name(id=name), args=[ast.Name(id=of)]) if name in _PARTS:
             return _part(name, of, known)
-        case ast.Call(func=ast.Name(id="abs"), args=[operand], keywords=[]):
+        case ast.Call(func=ast.Name(id="abs"), args=[operand]):
             one = term(operand, known)
             low, high = one.ends
             ends = max(low, -high, Fraction(0)), one.size
@@ -103,16 +114,17 @@ def term(node: ast.expr, known: Mapping[str, Column]) -> Term:
                 numbers=lambda codes: np.abs(one.numbers(codes)),
                 exact=lambda row: abs(one.exact(row)),
             )
-        case ast.Call(func=ast.Name(id="min" | "max" as name), args=[_, _, *_] as some, keywords=[]):
+        case ast.Call(func=ast.Name(id="floor"), args=[operand]):
+            return _floor(term(operand, known), tuple(names_in(operand, known)))
+        case ast.Call(func=ast.Name(id="min" | "max" as name), args=[_, _, *_] as some):
             return _extreme(name, [term(each, known) for each in some])
-        case _:
-            return _chosen(node, known)
+    return _chosen(node, known)
 
 
 def _chosen(node: ast.expr, known: Mapping[str, Column]) -> Term:
     """Return a term that is one of several, by a condition or by which are known."""
     match node:
-        case ast.Call(func=ast.Name(id="coalesce"), args=[_, *_] as some, keywords=[]):
+        case ast.Call(func=ast.Name(id="coalesce"), args=[_, *_] as some):
             _check_gaps(node, known)
             return _first([term(each, known) for each in some])
         case ast.IfExp(test=test, body=body, orelse=other):
@@ -139,6 +151,8 @@ def _same(codes: Codes, value: Fraction) -> Floats:
 
 
 def _term_of(name: str, known: Mapping[str, Column]) -> Term:
+    if name == NULL and NULL not in known:
+        raise InputError("null has no arithmetic", "write x is null, or … else null")
     if name not in known:
         raise InputError(f"{name[:60]!r} is no declared column", f"declared: {', '.join(known) or 'none'}")
     column = known[name]
@@ -333,6 +347,7 @@ def _since_1970(days: Floats, unit: str) -> Floats:
 _PARTS: Final[dict[str, Callable[[Floats], Floats]]] = {
     "year": lambda days: _since_1970(days, "Y") + 1970,
     "month": lambda days: _since_1970(days, "M") % 12 + 1,
+    "quarter": lambda days: _since_1970(days, "M") % 12 // 3 + 1,
     "weekday": lambda days: (days - 1) % 7 + 1.0,
 }
 
@@ -341,7 +356,8 @@ def _part(name: str, of: str, known: Mapping[str, Column]) -> Term:
     days, part = _term_of(of, known), _PARTS[name]
     if known[of].kind != "date":
         raise InputError(f"{of} is no date, so it has no {name}", "name a date")
-    ranges = {"year": tuple(date.fromordinal(int(end)).year for end in days.ends), "month": (1, 12)}
+    ranges = {"year": tuple(date.fromordinal(int(end)).year for end in days.ends)}
+    ranges |= {"quarter": (1, 4), "month": (1, 12)}
     low, high = ranges.get(name, (1, 7))
     return Term(
         (Fraction(low), Fraction(high)),
@@ -564,16 +580,53 @@ def _of_terms(left: Term, compared: Compared, right: Term, names: tuple[str, ...
         flags = compared(a, b)
         near = ~(np.abs(a - b) > float(margin)) if margin else np.zeros(0, dtype=bool)
         if near.any():
-            rows = np.column_stack([codes[name][near] for name in names])
-            # Equal rows are computed once: ties are of few values.
-            some, place = np.unique(rows, axis=0, return_inverse=True)
-            numbers = ([Fraction(repr(cell)) for cell in row] for row in some.tolist())
-            exact = (dict(zip(names, row, strict=True)) for row in numbers)
-            again = [compared(left.exact(row), right.exact(row)) for row in exact]  # type: ignore[arg-type]
-            flags[near] = np.array(again, dtype=bool)[place.reshape(-1)]
+            again = _in_fractions(lambda row: compared(left.exact(row), right.exact(row)), names, codes, near)  # type: ignore[arg-type]
+            flags[near] = again
         return flags
 
     return holds
+
+
+def _in_fractions(
+    of: Callable[[Mapping[str, Fraction]], Any], names: tuple[str, ...], codes: Codes, some: Flags
+) -> Floats:
+    """Return what follows from some rows without rounding.
+
+    A cell is the shortest decimal that is read as its number.
+    """
+    cells = (codes[name][some] for name in names)
+    rows = np.column_stack(
+        [each if each.ndim == 1 else each.any(axis=1) for each in cells]
+    )  # of a text, if any
+    # Equal rows are computed once: ties are of few values.
+    each, place = np.unique(rows, axis=0, return_inverse=True)
+    numbers = ([Fraction(repr(cell)) for cell in row] for row in each.tolist())
+    found = np.array([float(of(dict(zip(names, row, strict=True)))) for row in numbers])
+    return found[place.reshape(-1)]
+
+
+def _floor(one: Term, names: tuple[str, ...]) -> Term:
+    """Return the largest whole number that is not above a term, as of exact numbers."""
+    if one.whole:
+        return one
+
+    def numbers(codes: Codes) -> Floats:
+        inner = one.numbers(codes)
+        found: Floats = np.floor(inner)
+        near = ~(np.abs(inner - np.rint(inner)) > float(one.error))
+        if near.any():
+            found[near] = _in_fractions(lambda row: math.floor(one.exact(row)), names, codes, near)
+        return found
+
+    low, high = (Fraction(math.floor(end)) for end in one.ends)
+    return replace(
+        *(one,),
+        ends=(low, high),
+        whole=True,
+        numbers=numbers,
+        exact=lambda row: Fraction(math.floor(one.exact(row))),
+        error=Fraction(0),
+    )
 
 
 def _column(node: ast.expr, known: Mapping[str, Column]) -> Column | None:
@@ -620,7 +673,16 @@ def _constant(node: ast.expr, known: Mapping[str, Column]) -> Constant | None:
 # ------------------------------------------------------------------ derived columns
 
 
-WORDS: Final = FUNCTIONS | TRUTH.keys() | {"bins", NULL}
+WORDS: Final = FUNCTIONS | TRUTH.keys() | {"bins", "period", NULL}
+#: of a period by its name: how many months it has, and what one is called by its year and first month
+PERIODS: Final = {
+    **{
+        "year": (12, "{:04d}-{:02d}-01"),
+        "quarter": (3, "{:04d}-{:02d}-01"),
+        "month": (1, "{:04d}-{:02d}-01"),
+    },
+    **{"%Y": (12, "{:04d}"), "%Y-%m": (1, "{:04d}-{:02d}")},
+}
 
 
 @dataclass(frozen=True)
@@ -687,6 +749,8 @@ def _read(formula: str, of: tuple[Column, ...]) -> tuple[Column, Callable[[Codes
             return column, lambda codes: _flags_of(truth.of(codes), column)
         case ast.Call(func=ast.Name(id="bins"), args=[first, *edges], keywords=[]):
             return _binned(term(first, known), tuple(map(constant, edges)), schema)
+        case ast.Call(func=ast.Name(id="period"), args=[ast.Name(id=day), unit], keywords=[]):
+            return _periods(known[day], unit, schema)
     value = term(body, known)
     column = Column(
         *("derived", "integer" if value.whole else "number", *value.ends),
@@ -694,6 +758,33 @@ def _read(formula: str, of: tuple[Column, ...]) -> tuple[Column, Callable[[Codes
         schema=schema,
     )
     return column, _with_gaps(value.numbers, value.gap, column)
+
+
+def _periods(days: Column, unit: ast.expr, schema: int) -> tuple[Column, Callable[[Codes], Floats]]:
+    """Return the category of a date's year, quarter or month: each is called by its first day."""
+    name = unit.value if isinstance(unit, ast.Constant) else None
+    if days.kind != "date" or not isinstance(name, str) or name not in PERIODS:
+        right = f"write period(day, {NAME_OF_PERIODS})"
+        raise InputError(f"period of {days.name} by {ast.unparse(unit)[:60]} is none", right)
+    months, label = PERIODS[name]
+    first, last = (
+        (day.year * 12 + day.month - 1) // months
+        for day in (date.fromordinal(int(end)) for end in days.bounds)
+    )
+    if last - first >= MOST_BINS:
+        raise InputError(f"{days.name} has more than {MOST_BINS} periods", "take longer ones")
+    labels = tuple(label.format(*_year_and_month(each * months)) for each in range(first, last + 1))
+    column = Column("derived", "category", values=labels, gaps=days.gaps, schema=schema)
+    value = _term_of(days.name, {days.name: days})
+    place = lambda codes: (_since_1970(value.numbers(codes), "M") + 1970 * 12) // months - first  # noqa: E731
+    return column, _with_gaps(place, value.gap, column)
+
+
+NAME_OF_PERIODS: Final = " or ".join(f'"{name}"' for name in PERIODS)
+
+
+def _year_and_month(months: int) -> tuple[int, int]:
+    return months // 12, months % 12 + 1
 
 
 def _flags_of(truths: Truths, column: Column) -> Floats:

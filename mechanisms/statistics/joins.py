@@ -55,7 +55,8 @@ def _of_table(
     keys = [column for column in known if column.name == given["key"].text() and column.kind == "category"]
     if not keys or isinstance(keys[0], DerivedColumn):
         raise given["key"].wrong("the key is no declared category", "declare its values in [data.columns]")
-    columns, key = read_columns(given["columns"]), keys[0]
+    key = keys[0]
+    columns = read_columns(given["columns"], schema=key.schema)
     for column in columns:
         if column.name in [each.name for each in known] or column.kind == "text":
             what = "is text" if column.kind == "text" else "is declared twice"

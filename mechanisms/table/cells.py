@@ -91,8 +91,12 @@ def text_of(cell: object) -> str:
 
 
 def number_of(text: str) -> str | None:
-    """Return the one way to write the number that a text is; None for a text that is none."""
-    found = _number(text)
+    """Return the one way to write the number that a text is; None for a text that is none.
+
+    One that begins with further zeros, such as a postal code, is none.
+    """
+    digits = text.lstrip("+-")
+    found = None if digits[0:1] == "0" and digits[1:2].isdigit() else _number(text)
     return None if found is None else found[0]
 
 

@@ -10,8 +10,8 @@ import math
 import operator
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import date
 from fractions import Fraction
 from functools import lru_cache
@@ -39,9 +39,12 @@ COMPARISONS: Final[dict[str, tuple[Callable[[Floats, float | Floats], NDArray[np
     ">": (operator.gt, "<"),
     "<": (operator.lt, ">"),
 }
+#: of a field that descriptions of earlier studies do not have: it is stated where it is not the default
+SINCE_SCHEMA_2: Final = {"stated": "unless default"}
 NOWHERE: Final = -1.0  #: the code of a category's cell that is none of its values, where there is no "other"
 GAP: Final = -2.0  #: the code of a category's missing cell, where it counts as none of these
 OTHER: Final = "other"
+NULL: Final = "null"  #: in expressions, a value that is missing
 LONGEST_TEXT: Final = 240  #: bytes that may be declared
 COLUMN_NAME: Final = re.compile(r"[^\x00-\x1f]{1,200}")
 MINUS: Final = "\u2212"  #: as typographers write it
@@ -76,13 +79,15 @@ class Column:
     other: bool = False
     missing: Fraction | str | bool | None = None
     length: int | None = None
-    gaps: bool = False
-    schema: int = 1
+    gaps: bool = field(default=False, metadata=SINCE_SCHEMA_2)
+    schema: int = field(default=1, metadata=SINCE_SCHEMA_2)
 
     def __post_init__(self) -> None:
         """Refuse what declares no column."""
         if COLUMN_NAME.fullmatch(self.name) is None:
             raise InputError("a column's name is empty, long or has control characters", "give the header's")
+        if self.name == NULL and self.schema > 1:
+            raise InputError("a column is named null, which is a missing cell", "rename it")
         if self.kind not in COLUMN_KINDS:
             raise InputError(f"{self.name} has the type {self.kind!r}", f"known: {', '.join(COLUMN_KINDS)}")
         if self.kind in ORDERED_KINDS:
@@ -171,7 +176,7 @@ class Column:
         if not self.gaps:
             return np.zeros(len(codes), dtype=bool)
         if self.kind == "text":
-            return np.asarray(~codes.any(axis=1))
+            return np.asarray(~codes.reshape(len(codes), -1).any(axis=1))
         return np.asarray(codes < (NOWHERE if self.kind == "category" else self.bounds[0]))
 
     @property
@@ -234,11 +239,13 @@ class Column:
     def _place(self, cell: object) -> float:
         """Return the code of a category's cell: by its text as written, by that of its value, as a number."""
         text = text_of(cell)
+        ways = (cell.strip() if isinstance(cell, str) else text, text, number_of(text))
+        places = (known[way] for known, way in zip(_places(self.labels), ways, strict=True) if way in known)
+        if (place := next(places, None)) is not None:
+            return float(place)
         if text.lower() in ("", "nan"):  # as Parquet, pandas and Polars write a gap
             return self.default
-        ways = (cell.strip() if isinstance(cell, str) else None, text, number_of(text))
-        places = (known[way] for known, way in zip(_places(self.labels), ways, strict=True) if way in known)
-        return float(next(places, len(self.values) if self.other else NOWHERE))
+        return float(len(self.values) if self.other else NOWHERE)
 
     def bounded(self, numbers: Floats) -> Floats:
         """Return numbers within the bounds; NaN, and broken ones of an integer, are the default."""
@@ -267,8 +274,10 @@ def _places(labels: tuple[str, ...]) -> list[dict[str | None, int]]:
     return found
 
 
-def read_columns(place: Place, others: tuple[str, ...] = ()) -> tuple[Column, ...]:
+def read_columns(place: Place, others: tuple[str, ...] = (), schema: int = 1) -> tuple[Column, ...]:
     """Return the columns that ``[data.columns]`` declares, in the order of their names.
+
+    `schema` is that of the study: from 2 on a column without `missing` has gaps.
 
     Keys that are `others` may be there, and say nothing of the column itself.
     Keys of TOML and JSON tables have no order, and a sealed document does not keep it.  Raises
@@ -278,12 +287,12 @@ def read_columns(place: Place, others: tuple[str, ...] = ()) -> tuple[Column, ..
         raise place.wrong(
             "no column is declared", 'write COLUMN_NAME = { type = "number", low = 0, high = 1 }'
         )
-    return tuple(_column(name, place.child(name), others) for name in sorted(place.value))
+    return tuple(_column(name, place.child(name), others, schema) for name in sorted(place.value))
 
 
-def _column(name: str, place: Place, others: tuple[str, ...]) -> Column:
+def _column(name: str, place: Place, others: tuple[str, ...], schema: int) -> Column:
     keys = ("low", "high", "values", "other", "missing", "length", *others)
-    table = place.table(("type",), keys)
+    table = place.table(("type",), (*keys, "gaps") if schema > 1 else keys)
     kind = table["type"].text(*COLUMN_KINDS)
     ends = [key for key in ("low", "high", *(["missing"] * (kind == "date"))) if key in table]
     given: dict[str, object] = {key: _end(table[key], kind) for key in ends}
@@ -296,8 +305,21 @@ def _column(name: str, place: Place, others: tuple[str, ...]) -> Column:
     if "missing" in table and kind != "date":
         value = table["missing"].value
         given["missing"] = value if isinstance(value, bool | str) else table["missing"].number()
+    if schema > 1:
+        given |= {"schema": schema, "gaps": _has_gaps(name, table)}
     with place.placing():
         return Column(name, kind, **given)  # type: ignore[arg-type]
+
+
+def _has_gaps(name: str, table: Mapping[str, Place]) -> bool:
+    """Return whether a missing cell counts as nothing: unless a value is declared for it."""
+    gaps = table["gaps"].flag() if "gaps" in table else "missing" not in table
+    if gaps and "missing" in table:
+        raise table["gaps"].wrong(f"{name} has gaps, and a value for them", "leave gaps or missing out")
+    if not gaps and "missing" not in table:
+        what = f"{name} has no gaps, and no value for a missing cell"
+        raise table["gaps"].wrong(what, "say what one counts as: missing = …")
+    return gaps
 
 
 def _end(place: Place, kind: str) -> Fraction:
@@ -474,17 +496,19 @@ def word(place: Place, kept: str) -> str:
 def read_table(place: Place, others: tuple[str, ...] = ()) -> Table:
     """Return the table that ``[data]`` declares by `KEYS`; raises `InputError` with the key that is wrong.
 
-    A column may have keys that are `others`, which say nothing of it here.
+    A column may have keys that are `others`, which say nothing of it here.  From schema 2 of studies on
+    (``schema``), a cell may be missing, and rows of a unit count by their digests.
     """
+    schema = place.child("schema").integer(2, 2) if "schema" in place.value else 1
     rows, owner, most = (word(place, kept) for kept in FILE_WORDS)
     for key, right in (("columns", "declare the table's columns"), (rows, "give it")):
         if key not in place.value:
             raise place.wrong(f"the key {key!r} is missing", right)
-    columns = read_columns(place.child("columns"), others)
+    columns = read_columns(place.child("columns"), others, schema)
     identity = place.child(owner).text() if owner in place.value else None
     units = place.child(rows).integer(1, MAX_ROWS)
     limit = place.child(most).integer(1, MOST_OF_ONE) if most in place.value else 1
     if identity is None and limit != 1:
         raise place.child(most).wrong(f"{most} goes with {owner}", "name the column of identities")
     with place.placing():
-        return Table(columns, units, identity, limit)
+        return Table(columns, units, identity, limit, by_digest=schema > 1)

@@ -147,13 +147,13 @@ GUARANTEE: dict[str, Shape] = {
     "epsilon": amount(),
 }
 CELLS: dict[str, Shape] = dict.fromkeys(("low", "high", "missing"), anything)
-CELLS |= {"values": listed(TEXT), "other": FLAG, "missing_cells": FLAG, "length": COUNT}
+CELLS |= {"values": listed(TEXT), "other": FLAG, "missing_cells": FLAG, "gaps": FLAG, "length": COUNT}
 CELLS |= {"fold": FLAG, "map": tabled(TEXT)}  # these, and what follows, say how a file writes cells
 CELLS |= dict.fromkeys(("strip", "decimal", "thousands", "negative"), TEXT) | {"date_format": anything}
 COLUMN = closed({"type": TEXT}, CELLS)
 TABLE: dict[str, Shape] = {"rows": amount(), "id": TEXT, "max_rows": amount(), "columns": tabled(COLUMN)}
 DATA = {**dict.fromkeys(("file", "ledger", "scope", "separator", "encoding"), TEXT), "public": FLAG, **TABLE}
-DATA |= dict.fromkeys(("derived", "join"), anything)
+DATA |= {**dict.fromkeys(("derived", "join"), anything), "schema": COUNT}
 CLAIM = closed(
     {
         "schema": written(("dpaccount/claim/1",)),

@@ -28,7 +28,9 @@ def check_tables(document: dict[str, Any]) -> None:
     ensure(("file" in data) == ("ledger" in data), "a data file goes with the ledger that pays")
     ensure("file" in data or ("columns" in data) == bool(data), "data are a file, or a declared table")
     ensure("file" in data or "scope" not in data, "a scope is of a ledger")
-    check_declared(data)
+    later = "schema" in data
+    ensure(not later or (data["schema"] == 2 and asked["use"] == STUDY), "the schema is that of a study, 2")
+    check_declared(data, later=later)
     held, steps = document["subject"]["parameters"], document["proved"]["derivation"]
     if not steps:
         return
@@ -46,8 +48,8 @@ def check_tables(document: dict[str, Any]) -> None:
 # ------------------------------------------------------------------ the declaration itself
 
 
-def check_declared(table: Table) -> None:
-    """Verify that a declaration contradicts itself nowhere."""
+def check_declared(table: Table, *, later: bool = False) -> None:
+    """Verify that a declaration contradicts itself nowhere; in a `later` schema columns may have gaps."""
     declared = {"rows", "id", "max_rows", "columns"} & table.keys()
     ensure(not declared or {"rows", "columns"} <= declared, "a table declares its columns and how many rows")
     if not declared:
@@ -57,7 +59,7 @@ def check_declared(table: Table) -> None:
     ensure(most <= MOST_OF_ONE and (most == 1 or "id" in table), "max_rows goes with id, up to 1000")
     ensure(table["columns"] != {}, "a table has columns")
     for name, column in table["columns"].items():
-        check_column(name, column)
+        check_column(name, column, later=later)
 
 
 def counted(table: Table) -> tuple[int, int]:
@@ -67,10 +69,15 @@ def counted(table: Table) -> tuple[int, int]:
     return rows, most
 
 
-def check_column(name: str, column: Table) -> None:
+def check_column(name: str, column: Table, *, later: bool = False) -> None:
     """Verify that a column's bounds, values and default are of its kind, and go together."""
+    if later:
+        told = column.get("gaps", "missing" not in column) is ("missing" not in column)
+        ensure(told, f"the column {brief(name)} has gaps and a value for them, or neither")
+        column = {key: value for key, value in column.items() if key != "gaps"}
     column = in_days(column)
     kind, missing = column["type"], column.get("missing")
+    ensure(column.get("missing", 0) is not None, f"the column {brief(name)} has nothing as its default")
     members = {"type", "missing", "missing_cells", "strip", "map"} | MEMBERS.get(kind, set())
     about = f"the column {brief(name)}"
     ensure(kind in COLUMN_KINDS and column.keys() <= members, f"{about} is no column of a known type")

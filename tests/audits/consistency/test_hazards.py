@@ -285,3 +285,26 @@ def test_every_subject_that_earlier_certificates_are_about_declares_it():
     with_own = next(entry for entry in entries() if "epsilon" in entry.parameters())
     own = describe_subject(Asked, with_own.made_by(**example_values(with_own.made_by)))
     assert not isinstance(own.own_epsilon, bool)
+
+
+def test_cells_that_are_left_out_and_replaced_are_named():
+    """In a study of schema 1 each is replaced, from schema 2 on just those with a declared value."""
+    columns = {
+        "age": {"type": "integer", "low": 0, "high": 9, "missing": 4},
+        "cost": {"type": "number", "low": 1, "high": 9},
+        "ward": {"type": "category", "values": ["a"]},
+    }
+    said = {
+        schema: [
+            line
+            for line in hazards.table_hazards(CLAIMED, {"rows": 9, "columns": columns, **schema_of})
+            if "issing" in line
+        ]
+        for schema, schema_of in ((1, {}), (2, {"schema": 2}))
+    }
+    replaced = "Cells that are missing or of another type are replaced, not refused: "
+    assert said[1] == [f"{replaced}age by 4, cost by 1."]
+    assert said[2] == [hazards.LEFT_OUT.format("cost, ward"), f"{replaced}age by 4."]
+
+
+CLAIMED = {"guarantee": {"relation": "add-remove"}}

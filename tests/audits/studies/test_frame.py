@@ -24,7 +24,7 @@ from tests.depth import deep, examples
 
 URL = "sqlite:///visits.db"
 TOML = """
-schema = "dpaccount/study/1"
+schema = "dpaccount/study/2"
 name = "table"
 [guarantee]
 unit = "one patient"

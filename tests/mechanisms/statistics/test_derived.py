@@ -1,6 +1,7 @@
 """Derived columns: exact by another program, within their bounds, of one row alone, and refused where undefined."""
 
 import ast
+import math
 from datetime import date, datetime
 from fractions import Fraction
 
@@ -38,14 +39,16 @@ DECLARED = {
         "ward": {"type": "category", "values": ["n", "s"]},
     }
 }
-LEAF = st.sampled_from(["a", "x", "big", "seen", "day", "2", "-0.1", "1e3", "month(day)", "year(day)"])
+LEAF = st.sampled_from(
+    ["a", "x", "big", "seen", "day", "2", "-0.1", "1e3", "month(day)", "year(day)", "quarter(day)"]
+)
 TESTS = st.sampled_from(["a >= 2", "x < a", "ward == 'n'", "not seen and x <= 0.5", "big * 2 > a + 1e9"])
 FORMULAS = st.recursive(
     LEAF,
     lambda some: st.one_of(
         st.tuples(some, st.sampled_from("+-*/"), some).map(lambda t: f"({t[0]} {t[1]} {t[2]})"),
         st.tuples(st.sampled_from(["min", "max"]), some, some).map(lambda t: f"{t[0]}({t[1]}, {t[2]})"),
-        st.tuples(st.sampled_from(["abs", "-"]), some).map(lambda t: f"{t[0]}({t[1]})"),
+        st.tuples(st.sampled_from(["abs", "-", "floor"]), some).map(lambda t: f"{t[0]}({t[1]})"),
         st.tuples(some, TESTS, some).map(lambda t: f"({t[0]} if {t[1]} else {t[2]})"),
     ),
     max_leaves=6,
@@ -76,6 +79,8 @@ def exact(formula, row):
     parts = {
         "year": lambda n: date.fromordinal(int(n)).year,
         "month": lambda n: date.fromordinal(int(n)).month,
+        "quarter": lambda n: (date.fromordinal(int(n)).month + 2) // 3,
+        "floor": math.floor,
     }
     names = {
         "Fraction": Fraction,
@@ -115,7 +120,7 @@ def test_a_formula_is_exact_and_within_its_bounds_and_of_one_row(formula, seed):
     assert (values <= high).all()
     size = max(map(abs, (low, high)))
     for place in range(len(values)):
-        row = {name: Fraction(each[place]) for name, each in codes.items()}
+        row = {name: Fraction(repr(float(each[place]))) for name, each in codes.items()}
         alone = code_of(column, {name: each[place : place + 1] for name, each in codes.items()})
         assert alone[0] == values[place]
         value = exact(formula, row)
@@ -123,6 +128,62 @@ def test_a_formula_is_exact_and_within_its_bounds_and_of_one_row(formula, seed):
             assert value == values[place]
         elif "/" not in formula and "*" not in formula:
             assert abs(value - Fraction(values[place])) <= 1e-5 * (1 + size)  # single terms are up to 1e9
+
+
+@given(st.dates(date(1899, 1, 1), date(2101, 1, 1)), st.dates(date(1899, 1, 1), date(2101, 1, 1)), st.data())
+def test_periods_are_those_of_the_calendar(one, other, data):
+    """The first day of a year, quarter or month, as DuckDB's date_trunc, or its number; by both programs."""
+    low, high = sorted((one, other))
+    day, unit = (
+        data.draw(st.dates(low, high)),
+        data.draw(st.sampled_from(["year", "quarter", "month", "%Y", "%Y-%m"])),
+    )
+    column = Column("day", "date", Fraction(low.toordinal()), Fraction(high.toordinal()))
+    formula = f'period(day, "{unit}")'
+    Work.begin()
+    declared = {
+        "columns": {"day": {"type": "date", "low": str(low), "high": str(high)}},
+        "derived": {"d": formula},
+    }
+    found = derived("d", formula, (column,))
+    first = {
+        "year": day.replace(month=1, day=1),
+        "quarter": day.replace(month=(day.month - 1) // 3 * 3 + 1, day=1),
+        "month": day.replace(day=1),
+    }.get(unit, day)
+    label = first.strftime(unit) if unit.startswith("%") else str(first)
+    assert found.values[int(code_of(found, {"day": np.array([float(day.toordinal())])})[0])] == label
+    assert every_column(declared)["d"]["values"] == list(found.values)
+
+
+def test_a_whole_number_below_a_quotient_is_that_of_decimals():
+    """3 tenths are three times one, though 0.3 / 0.1 is less than 3 in double precision."""
+    x = Column("x", "number", Fraction(0), Fraction(5))
+    for formula, cells, whole in (
+        ("floor(x / 0.1)", [0.3, 0.7, 2.9999, 0.29], [3, 7, 29, 2]),
+        ("floor(x) * 2", [2.5, 5.0], [4, 10]),
+    ):
+        column = derived("d", formula, (x,))
+        assert code_of(column, {"x": np.array(cells)}).tolist() == whole
+        assert column.kind == "integer"
+
+
+@looped(
+    "formula",
+    [
+        'period(day, "week")',
+        "period(day, month)",
+        'period(a, "month")',
+        "period(day)",
+        'period(day + 1, "month")',
+    ],
+)
+def test_what_is_no_period_is_refused(formula):
+    Work.begin()
+    with pytest.raises(InputError):
+        derived("d", formula, COLUMNS)
+    with pytest.raises(Rejected):
+        every_column({**DECLARED, "derived": {"d": formula}})
 
 
 @deep

@@ -125,7 +125,7 @@ def oracle(what, draw, here):
     if what.what in ("sum", "ratio"):
         column = what.per if name == "per" else what.column
         most = max(abs(Fraction(end)) for end in column.bounds)
-        return [[sum(row[column.name] for row in rows) / most] for rows in here]
+        return [[sum(row[column.name] or 0 for row in rows) / most] for rows in here]
     z = [[scaled(what.column, row) for row in rows] for rows in here]
     if what.what == "mean":
         return [[sum(each)] for each in z]
@@ -159,7 +159,8 @@ def cells(what, rows):
     if not what.bins:
         return [sum(row[column.name] == k for row in rows) for k in range(4)]
     _, middle, _ = (Fraction(float(edge)) for edge in what.bins)
-    return [sum(row["x"] < middle for row in rows), sum(row["x"] >= middle for row in rows)]
+    there = [row["x"] for row in rows if row["x"] is not None]
+    return [sum(x < middle for x in there), sum(x >= middle for x in there)]
 
 
 @examples(50)

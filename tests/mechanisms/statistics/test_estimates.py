@@ -76,15 +76,17 @@ def truths(what, here):
         edges = [Fraction(float(edge)) for edge in what.bins]
         if not edges:
             return [sum(row["step"] == k for row in rows) for rows in here for k in range(4)]
-        return [
-            sum((row["x"] >= edges[1]) == above for row in rows) for rows in here for above in (False, True)
-        ]
+        cells = [there("x", rows) for rows in here]
+        return [sum((x >= edges[1]) == above for x in some) for some in cells for above in (False, True)]
     if what.per is not None:
-        pairs = [(sum(row["x"] for row in rows), sum(row[what.per.name] for row in rows)) for rows in here]
+        pairs = [(sum(there("x", rows)), sum(there(what.per.name, rows))) for rows in here]
         return [total / per if per else None for total, per in pairs]
-    return [
-        truth(what, [] if what.column is None else [row["x"] for row in rows], len(rows)) for rows in here
-    ]
+    return [truth(what, [] if what.column is None else there("x", rows), len(rows)) for rows in here]
+
+
+def there(name, rows):
+    """Return the cells of a column that are not missing."""
+    return [row[name] for row in rows if row[name] is not None]
 
 
 def truth(what, numbers, size):
