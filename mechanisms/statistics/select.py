@@ -1,7 +1,8 @@
 """One SELECT as the statistics of a study: its columns, groups and conditions in the study's own terms.
 
 sqlglot accepts much: what is not in `PARTS`, with every part of it, is refused by name.  What is left means
-what the study says: a missing cell is the column's declared default, and numbers are clipped to their bounds.
+what the study says: numbers are clipped to their bounds, and a missing cell is NULL, or the value that is
+declared for it.  (In a study of schema 1 it is always such a value, and there is no NULL.)
 """
 
 import json
@@ -16,7 +17,7 @@ import sqlglot
 from sqlglot import exp
 
 from dpaccount.errors import InputError
-from mechanisms.statistics.expressions import derived
+from mechanisms.statistics.expressions import PERIODS, derived
 from mechanisms.statistics.joins import JoinedColumn
 from mechanisms.statistics.statistic import MOST_BY
 from mechanisms.table.columns import Column, Table
@@ -27,9 +28,10 @@ SIGNS_OF: Final[Mapping[type, str]] = {
     **{exp.EQ: "==", exp.NEQ: "!=", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">="},
 }
 COMPARISON_NODES: Final = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
-CONDITION_NODES: Final = (exp.And, exp.Or, exp.Not, exp.Between, exp.In, *COMPARISON_NODES)
+CONDITION_NODES: Final = (exp.And, exp.Or, exp.Not, exp.Between, exp.In, exp.Is, *COMPARISON_NODES)
 CALLED: Final[Mapping[type, str]] = {
-    **{exp.Least: "min", exp.Greatest: "max", exp.Abs: "abs", exp.Year: "year", exp.Month: "month"}
+    **{exp.Least: "min", exp.Greatest: "max", exp.Abs: "abs", exp.Floor: "floor"},
+    **{exp.Year: "year", exp.Quarter: "quarter", exp.Month: "month"},
 }
 OF_ROWS: Final[Mapping[type, str]] = {  #: statistics of one column
     **{exp.Sum: "sum", exp.Avg: "mean", exp.Median: "median"},
@@ -43,12 +45,19 @@ PARTS: Final[Mapping[type, tuple[str, ...]]] = {
     **{exp.Order: ("expressions",), exp.Ordered: ("this", "desc", "nulls_first"), exp.Limit: ("expression",)},
     **{exp.Identifier: ("this", "quoted"), exp.Column: ("this", "table"), exp.Alias: ("this", "alias")},
     **{exp.Literal: ("this", "is_string"), exp.Boolean: ("this",), exp.Star: (), exp.Paren: ("this",)},
+    **{exp.Is: ("this", "expression"), exp.Null: (), exp.Coalesce: ("this", "expressions")},
     **{exp.Neg: ("this",), exp.Not: ("this",), exp.Between: ("this", "low", "high")},
     **dict.fromkeys((*SIGNS_OF, *COMPARISON_NODES), ("this", "expression")),
     **{exp.Div: ("this", "expression", "typed", "safe"), exp.In: ("this", "expressions")},
     **{exp.Case: ("this", "ifs", "default"), exp.If: ("this", "true"), exp.Abs: ("this",)},
     **dict.fromkeys((exp.Least, exp.Greatest), ("this", "expressions", "ignore_nulls")),
-    **{exp.Year: ("this",), exp.Month: ("this",), exp.Extract: ("this", "expression"), exp.Var: ("this",)},
+    **{exp.Floor: ("this",), exp.Year: ("this",), exp.Quarter: ("this",), exp.Month: ("this",)},
+    **{
+        exp.TimestampTrunc: ("this", "unit"),
+        exp.DateTrunc: ("this", "unit"),
+        exp.TimeToStr: ("this", "format"),
+    },
+    **{exp.Extract: ("this", "expression"), exp.Var: ("this",)},
     **{exp.Cast: ("this", "to"), exp.DataType: ("this", "nested"), exp.Anonymous: ("this", "expressions")},
     **{exp.Count: ("this", "big_int"), exp.Distinct: ("expressions",), exp.Filter: ("this", "expression")},
     **dict.fromkeys(OF_ROWS, ("this",)),
@@ -60,8 +69,8 @@ RIGHT_CLAUSES: Final = {
     **{"Subquery": "write one SELECT", "having": "filter the released table", "distinct": "write GROUP BY"},
     **{"Stddev": "write STDDEV_POP", "StddevSamp": "write STDDEV_POP", "Variance": "write VAR_POP"},
     **{"Min": "write QUANTILE_CONT(x, 0.01)", "Max": "write QUANTILE_CONT(x, 0.99)"},
-    **{"Is": "a missing cell has a declared value: compare with that one", "Union": "write two queries"},
-    **{"Like": "compare with listed values"},
+    **{"Is": "write x IS NULL, or x = TRUE", "Union": "write two queries"},
+    **{"Like": "compare with listed values", "Null": "write x IS NULL"},
     **{"with_": "write one SELECT", "Window": "write GROUP BY", "Star": "name the statistics that you want"},
 }
 RANKED_CALLS: Final = {"quantile_cont": 2, "percentile_cont": 1}
@@ -87,6 +96,19 @@ class SelectQuery:
         for name, formula in self.derived.items():
             known[name] = derived(name, formula, tuple(known.values()))
         return known
+
+    def check_null(self, node: Node) -> None:
+        """Refuse NULL in a study of the schema in which each missing cell has a declared value."""
+        if self.table.columns[0].schema == 1:
+            what = f"{node.sql()[:60]!r} is of NULL, which has a value here"
+            raise InputError(what, 'compare with that one, or write schema = "dpaccount/study/2"')
+
+    def has_gaps(self, node: Node) -> bool:
+        """Return whether a number may be NULL in some row."""
+        if isinstance(node := _bare(node), exp.Column):
+            return self.column(node).gaps
+        formula = self.condition(node) if isinstance(node, CONDITION_NODES) else self.formula(node)
+        return derived("a value", formula, tuple(self.known.values())).gaps
 
     # ------------------------------------------------------------------ columns
 
@@ -154,7 +176,7 @@ class SelectQuery:
             case exp.Add() | exp.Sub() | exp.Mul() | exp.Div():
                 left, right = self.formula(node.this), self.formula(node.expression)
                 return f"({left} {SIGNS_OF[type(node)]} {right})"
-            case exp.Cast() if node.to.this in exp.DataType.REAL_TYPES:
+            case exp.Cast() if node.to.this in exp.DataType.REAL_TYPES or _is_trunc(node.this):
                 return self.formula(node.this)
             case exp.Case():
                 return self._case(node)
@@ -163,26 +185,35 @@ class SelectQuery:
     def _called(self, node: Node) -> str:
         """Return a function as a study writes it."""
         match node:
+            case exp.Coalesce():
+                self.check_null(node)
+                return f"coalesce({', '.join(map(self.formula, [node.this, *node.expressions]))})"
             case exp.Least() | exp.Greatest():
                 some = ", ".join(map(self.formula, [node.this, *node.expressions]))
                 return f"{CALLED[type(node)]}({some})"
-            case exp.Abs() | exp.Year() | exp.Month():
+            case exp.Abs() | exp.Floor() | exp.Year() | exp.Quarter() | exp.Month():
                 return f"{CALLED[type(node)]}({self.formula(node.this)})"
-            case exp.Extract() if node.name.lower() in ("year", "month"):
+            case exp.Extract() if node.name.lower() in ("year", "quarter", "month"):
                 return f"{node.name.lower()}({self.formula(node.expression)})"
+            case exp.TimestampTrunc() | exp.DateTrunc() if node.text("unit").lower() in PERIODS:
+                return f'period({self.formula(node.this)}, "{node.text("unit").lower()}")'
+            case exp.TimeToStr() if node.args["format"].name in PERIODS:
+                return f'period({self.formula(node.this)}, "{node.args["format"].name}")'
             case exp.Anonymous() if node.name.lower() == "bins":
                 return f"bins({', '.join(map(self.formula, node.expressions))})"
         raise _refused(node)
 
     def _case(self, node: exp.Case) -> str:
-        """Return a CASE as a conditional value."""
-        if node.args.get("default") is None or node.this is not None:
+        """Return a CASE as a conditional value: without ELSE the others are NULL."""
+        if node.this is not None:
             raise InputError(f"{node.sql()[:60]}: CASE", "write CASE WHEN … THEN … ELSE … END")
-        ways = [
-            f"{self.formula(one.args['true'])} if {self.condition(one.this)} else "
-            for one in node.args["ifs"]
-        ]
-        return f"({''.join(ways)}{self.formula(node.args['default'])})"
+        ifs = node.args["ifs"]
+        values = [*(one.args["true"] for one in ifs), node.args.get("default") or exp.Null()]
+        if any(isinstance(_bare(each), exp.Null) for each in values):
+            self.check_null(node)
+        *said, last = ("null" if isinstance(_bare(each), exp.Null) else self.formula(each) for each in values)
+        ways = (f"{value} if {self.condition(one.this)} else " for value, one in zip(said, ifs, strict=True))
+        return f"({''.join(ways)}{last})"
 
     def condition(self, node: Node) -> str:
         """Return a condition as a study writes it."""
@@ -199,6 +230,11 @@ class SelectQuery:
             case exp.In() if node.expressions:
                 this = self._side(node.this)
                 return f"({' or '.join(f'{this} == {self._side(each)}' for each in node.expressions)})"
+            case exp.Is(expression=exp.Null()):
+                self.check_null(node)
+                return f"({self.formula(node.this)} is null)"
+            case exp.Is():
+                raise _refused(node)
             case exp.Column() if self.column(node).kind == "boolean":
                 return f"`{self.column(node).name}`"
             case exp.EQ() | exp.NEQ() if isinstance(node.expression, exp.Boolean):
@@ -235,6 +271,10 @@ class SelectQuery:
                 value = one.args["true"]
                 only = isinstance(node, exp.Count) and isinstance(value, exp.Literal)
                 node = exp.Count(this=exp.Star()) if only else type(node)(this=value)
+        if isinstance(node, exp.Count) and not isinstance(node.this, exp.Star | exp.Literal | exp.Distinct):
+            self.check_null(node)
+            wheres.append(f"({self.formula(node.this)} is not null)")
+            node = exp.Count(this=exp.Star())
         said = self._aggregate(node)
         column = said.get("column")
         title = name or f"{said['what']}{'' if column is None else f' of {column}'}"
@@ -252,9 +292,6 @@ class SelectQuery:
                 return {"what": "count"}
             case exp.Count(this=exp.Distinct(expressions=[one])):
                 return self._units(one)
-            case exp.Count():
-                what = f"{node.sql()[:60]} leaves out NULL, which has a value here"
-                raise InputError(what, "write COUNT(*)")
             case exp.PercentileCont() if node.args.get("expression") is not None:
                 return self._quantile(node.this, node.expression)
             case exp.WithinGroup(this=exp.PercentileCont(expression=None)):
@@ -265,6 +302,11 @@ class SelectQuery:
                 of, per = self.named(node.this.this), self.named(node.expression.this)
                 return {"what": "ratio", "column": of, "per": per}
             case exp.Div(this=exp.Sum(), expression=exp.Count(this=exp.Star())):
+                of = node.this.this  # its NULLs are counted, as a mean's are not
+                if self.has_gaps(of):
+                    of = exp.Coalesce(this=of, expressions=[exp.Literal.number(0)])
+                return {"what": "mean", "column": self.named(of)}
+            case exp.Div(this=exp.Sum(), expression=exp.Count()) if node.this.this == node.expression.this:
                 return {"what": "mean", "column": self.named(node.this.this)}
             case _ if type(node) in OF_ROWS:
                 return {"what": OF_ROWS[type(node)], "column": self.named(node.this)}
@@ -365,6 +407,11 @@ def _refused(node: Node, right: str = "") -> InputError:
     name = type(node).__name__
     hint = right or RIGHT_CLAUSES.get(name, "use what docs/sql.md lists")
     return InputError(f"{node.sql()[:60]!r} ({name}) is not read", hint)
+
+
+def _is_trunc(node: Node) -> bool:
+    """Return whether an expression is the first day of a period, which a cast to a date leaves as it is."""
+    return isinstance(node, exp.TimestampTrunc | exp.DateTrunc)
 
 
 def _bare(node: Node) -> Node:
