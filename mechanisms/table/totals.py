@@ -23,6 +23,7 @@ from dpaccount.errors import InputError
 from dpaccount.noise.receipt import Noise
 from dpaccount.noise.samplers import Floats, Integers
 from mechanisms.subject import Additive, Domain, Rows, View
+from mechanisms.table.cells import width as text_width
 from mechanisms.table.columns import Table
 from mechanisms.table.kept_rows import Digests, KeptRows
 from mechanisms.table.persons import INTEGER, Keys, PersonCounters, keys_of, mixed, runs_of
@@ -325,7 +326,8 @@ def totals_of_rows(what: Summed, part: TablePart, folder: Path, digest: str) -> 
 
 def _rows(path: Path, what: Summed, digest: str) -> Iterator[KeyedRows]:
     first = KEY_WORDS * (1 + what.by_digest)  #: word of the codes
-    width = first + len(what.reading.names)
+    columns = [what.table.column(name) for name in what.reading.names]
+    width = first + sum(text_width(column.bytes) if column.kind == "text" else 1 for column in columns)
     read = hashlib.sha256()
     with path.open("rb") as file:
         while block := file.read(BATCH * 8 * width):
