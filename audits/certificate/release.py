@@ -30,7 +30,7 @@ from audits.sandbox.data_guard import access
 from audits.sandbox.fork import Fork
 from audits.sandbox.manifest import remove_manifest
 from audits.sandbox.outcomes import pack_array, unpack_array
-from audits.sandbox.private_data import PASSES, asked, digest_of_data, on_files, rows_of, stamp_of
+from audits.sandbox.private_data import PASSES, asked, digest_of, on_files, rows_of, stamp_of
 from audits.sandbox.table_parts import IN_ONE, TableWork, digests_of, summed_query, totals_of
 from audits.subjects.catalogue import BoundClaim
 from dpaccount.documents import canonical, hex_digest, sha256
@@ -194,7 +194,7 @@ def spent_when_stopped(claim: Claim) -> str | None:
     if claim.data_file is None:
         return None
     with access():
-        release = Release(BoundClaim(claim, object), "", key_of(claim, digest_of_data(claim.data_file)))
+        release = Release(BoundClaim(claim, object), "", key_of(claim, digest_of(claim)))
     with paying_ledger(claim) as ledger:
         number, _ = next_number(release, ledger)
         number -= not ledger.run_state(release.numbered(number)).charged
@@ -271,12 +271,15 @@ def identify(claim: Claim, subject: Subject, work: TableWork = IN_ONE) -> Releas
     _is_summed(claim, subject, work)
     with access():
         stamp = stamp_of(claim.data_file)  # before the digest, to detect any later change
-        digest = digest_of_data(claim.data_file)
+        digest = digest_of(claim)
     release = Release(BoundClaim.of(claim, subject), digest, key_of(claim, digest), stamp=stamp)
-    for _, body in claim.earlier:
-        if release.named_data(body.get(OPENING, "")) != body["release"]["data"]:
+    for before, body in claim.earlier:
+        with access():
+            then = replace(release, digest=digest_of(claim, before.table.in_file if before.table else ()))
+        if then.named_data(body.get(OPENING, "")) != body["release"]["data"]:
             what = f"the data changed since {body['claim']['name']} was released"
-            raise InputError(what, "give the same data, or make a study of its own", str(claim.data_file))
+            right = "give the same data, or make a study of its own"
+            raise InputError(what, right, str(claim.written["data"]["file"]))
     return release
 
 
@@ -298,7 +301,7 @@ def read(
             data: Rows | TableTotals = totals_of(bound, digests, work, changed, progress)
         else:
             data = rows_of(bound, file)
-        same = stamp_of(file) == release.stamp and digest_of_data(file) == release.digest
+        same = stamp_of(file) == release.stamp and digest_of(bound.claim) == release.digest
     if not same:
         remove_manifest(None if work.other else work.folder)
         raise InputError(f"{file} changed while it was read", "certify when nobody writes to it")

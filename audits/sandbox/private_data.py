@@ -1,6 +1,8 @@
 """The private data of a release: digests of its files, and its rows, read in a separate process."""
 
-from collections.abc import Callable, Iterator
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from pathlib import Path
@@ -16,8 +18,9 @@ from dpaccount.documents import digest
 from dpaccount.errors import BudgetError, InputError, LedgerError, ReceiptError
 from dpaccount.relation import adjacency
 from mechanisms.subject import Rows, Subject, View
-from mechanisms.table.database import DatabaseTable
-from mechanisms.table.reading import Remote, Source, files_of, is_folder
+from mechanisms.table.cells import values_of
+from mechanisms.table.database import OF_DATABASES, DatabaseTable
+from mechanisms.table.reading import Remote, Source, batches, files_of, is_folder, one_file
 from mechanisms.table.rows import read_rows
 
 PASSES = (LedgerError, ReceiptError, BudgetError)  #: errors of the ledger, passed on unchanged
@@ -61,6 +64,32 @@ def on_disk(claim: Claim) -> Iterator[Claim]:
 def stamp_of(source: Source) -> list[list[object]]:
     """Return metadata that change with each write to a file, or to the files of a folder."""
     return [[file.name, *file.stamp()] for file in files_of(source)]
+
+
+def digest_of(claim: Claim, columns: Iterable[str] = ()) -> str:
+    """Return the digest of a claim's data: of its files, or of the rows that a database gave.
+
+    The latter is of the cells in some `columns` (none: in all that are read), in no order: another version
+    of a reader gives the same, and so does an edition that declares more columns.  Of a study of schema 1
+    it is that of the file that holds the rows.
+    """
+    table, data = claim.table, claim.written.get("data", {})
+    if claim.data_file is None or table is None:
+        return digest_of_data(claim.data_file) if claim.data_file is not None else ""
+    if "schema" not in data or not str(data["file"]).startswith(tuple(f"{each}://" for each in OF_DATABASES)):
+        return digest_of_data(claim.data_file)
+    return digest_of_rows(claim.data_file, sorted({*columns} or {*table.in_file}))
+
+
+def digest_of_rows(source: Source, columns: Sequence[str]) -> str:
+    """Return a digest of the rows of a table as a multiset, of their cells as text in some columns."""
+    count, total = 0, 0
+    for batch in batches(one_file(source), columns):
+        for row in zip(*(values_of(batch[name]) for name in columns), strict=True):
+            packed = json.dumps(row, ensure_ascii=False).encode("utf-8", "surrogatepass")
+            total += int.from_bytes(hashlib.sha256(packed).digest(), "big")
+            count += 1
+    return digest([list(columns), count, f"{total % 2**256:x}"])
 
 
 def digest_of_data(source: Source) -> str:
