@@ -36,6 +36,7 @@ BUILT_IN: dict[str, dict[str, str | App]] = {
         "certify": "certificates:certify",
         "plan": "studies:plan",
         "look": "studies:look",
+        "study": "studies:study",
         "list": "attacks:list_subjects",
         "examples": "studies:examples",
     },

@@ -1,4 +1,4 @@
-"""`new`, `plan` and `look`: studies of a table before their release."""
+"""`new`, `plan`, `look` and `study`: studies of a table before their release."""
 
 import shutil
 import sys
@@ -275,7 +275,7 @@ def plan(study: File, *, json_: Json = False) -> int:
     Parameters
     ----------
     study
-        A TOML file of schema dpaccount/study/1.
+        A TOML file of schema dpaccount/study/2 or 1.
     """
     from msgspec import to_builtins
 
@@ -300,7 +300,7 @@ def look(study: File, *, private_output: Flag = False) -> int:
     Parameters
     ----------
     study
-        A TOML file of schema dpaccount/study/1, or a claim that declares a table.
+        A TOML file of schema dpaccount/study/2 or 1, or a claim that declares a table.
     private_output
         Print although the output is no terminal, such as a log that others read.
     """
@@ -312,6 +312,29 @@ def look(study: File, *, private_output: Flag = False) -> int:
         raise InputError("look prints private data, and this is no terminal", "give --private-output")
     with on_disk(read_claim(study)) as claim:
         sys.stdout.write(looking.as_text(claim, looking.look(claim)) + "\n")
+    return 0
+
+
+def study(file: File, *, to: Annotated[str, one_of("2")]) -> int:
+    """Print a study in another schema, and say what it then means.
+
+    Its file is left as it is, and nothing is read or charged.
+
+    Example: `dpaccount study study.toml --to 2`
+
+    Parameters
+    ----------
+    file
+        A TOML file of schema dpaccount/study/1.
+    to
+        The schema to write.
+    """
+    from audits.studies.translate import translated
+
+    text, changes = translated(file)
+    for each in changes:
+        say(plain(each))
+    sys.stdout.write(text)
     return 0
 
 
