@@ -3,6 +3,7 @@
 import ast
 import math
 import re
+from collections.abc import Mapping
 from contextlib import suppress
 from datetime import date
 from fractions import Fraction
@@ -66,7 +67,7 @@ def is_expression(name: str) -> bool:
     return False
 
 
-def named_in(body: ast.expr, columns: Table) -> list[str]:
+def named_in(body: ast.expr, columns: Mapping[str, Any]) -> list[str]:
     """Return the names of columns in a syntax tree, without repeats."""
     names = (node.id for node in ast.walk(body) if isinstance(node, ast.Name))
     return list(dict.fromkeys(name for name in names if name in columns))
@@ -130,12 +131,12 @@ def check_comparison(left: ast.expr, op: ast.cmpop, right: ast.expr, columns: Ta
         ensure(fine, f"a condition compares a {kind} with {brief(value)}")
 
 
-def column_of(node: ast.expr, columns: Table) -> Table | None:
+def column_of(node: ast.expr, columns: Mapping[str, Any]) -> Table | None:
     """Return the declaration of the column that an expression names, None for all others."""
     return columns.get(node.id) if isinstance(node, ast.Name) else None
 
 
-def is_constant(node: ast.expr, columns: Table) -> bool:
+def is_constant(node: ast.expr, columns: Mapping[str, Any]) -> bool:
     """Return whether an expression is a number with a sign or none, a text, or a truth value."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         return isinstance(node.operand, ast.Constant) and type(node.operand.value) in (int, float)
@@ -143,7 +144,7 @@ def is_constant(node: ast.expr, columns: Table) -> bool:
     return truth or isinstance(node, ast.Constant)
 
 
-def constant_of(node: ast.expr, columns: Table) -> bool | str | float:
+def constant_of(node: ast.expr, columns: Mapping[str, Any]) -> bool | str | float:
     """Return the constant that a condition compares a column with, or reject."""
     if isinstance(node, ast.Name) and node.id in TRUTH and node.id not in columns:
         return TRUTH[node.id]
@@ -248,18 +249,18 @@ def hull(terms: list[Term]) -> Term:
 # ------------------------------------------------------------------ what may be missing
 
 
-def is_null(node: ast.expr, columns: Table) -> bool:
+def is_null(node: ast.expr, columns: Mapping[str, Any]) -> bool:
     """Return whether an expression is the missing value."""
     return name_of(node) == NULL and NULL not in columns
 
 
-def check_has_gaps(node: ast.expr, columns: Table) -> None:
+def check_has_gaps(node: ast.expr, columns: Mapping[str, Any]) -> None:
     """Verify that an expression which asks for missing cells is of a schema that has them."""
     has = all(columns[name].get("schema", 1) > 1 for name in named_in(node, columns))
     ensure(has, "a formula asks for missing cells where each counts as a declared value")
 
 
-def may_lack(node: ast.expr, columns: Table) -> bool:
+def may_lack(node: ast.expr, columns: Mapping[str, Any]) -> bool:
     """Return whether a number may be missing in some row."""
     if isinstance(node, ast.Name):
         return bool(columns.get(node.id, {}).get("gaps", False))
@@ -275,7 +276,7 @@ def may_lack(node: ast.expr, columns: Table) -> bool:
     return False
 
 
-def may_be_unknown(node: ast.expr, columns: Table) -> bool:
+def may_be_unknown(node: ast.expr, columns: Mapping[str, Any]) -> bool:
     """Return whether a condition may be neither true nor false in some row."""
     if isinstance(node, ast.BoolOp):
         return any(may_be_unknown(each, columns) for each in node.values)
@@ -321,7 +322,7 @@ def every_column(data: Table) -> Table:
     return known | new
 
 
-def declared(columns: Table, schema: int) -> Table:
+def declared(columns: Mapping[str, Any], schema: int) -> Table:
     """Return declarations by name, dates as days; from schema 2 on with whether a cell may be missing."""
     days = {name: in_days(column) for name, column in columns.items()}
     if schema == 1:
@@ -380,7 +381,7 @@ def derived(formula: object, columns: Table) -> Table:
     return {**shape, "type": "integer" if integer else "number"}
 
 
-def periods(args: list[ast.expr], columns: Table) -> Table:
+def periods(args: list[ast.expr], columns: Mapping[str, Any]) -> Table:
     """Return the category of a date's years, quarters or months, each called by its first day."""
     column = columns.get(name_of(args[0]) or "", {}) if len(args) == 2 else {}
     unit = args[1].value if len(args) == 2 and isinstance(args[1], ast.Constant) else None

@@ -1,6 +1,7 @@
 """JSON schemas (draft 2020-12) of the files that are written, and of what is printed with ``--json``."""
 
 import json
+from collections.abc import Mapping
 from functools import cache
 from typing import Annotated, Any, Final
 
@@ -14,7 +15,7 @@ from dpaccount.schemas.fields import one_of
 
 Schema = dict[str, Any]
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
-FILES: Final[dict[str, Any]] = {
+FILES: Final[Mapping[str, Any]] = {
     "certificate/1": Certificate,
     "claim/1": ClaimFile,
     "study/2": (StudyFile, FirstStudyFile),

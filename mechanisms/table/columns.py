@@ -42,7 +42,7 @@ COMPARISONS: Final[dict[str, tuple[Callable[[Floats, float | Floats], NDArray[np
 #: of a field that descriptions of earlier studies do not have: it is stated where it is not the default
 SINCE_SCHEMA_2: Final = {"stated": "unless default"}
 NOWHERE: Final = -1.0  #: the code of a category's cell that is none of its values, where there is no "other"
-GAP: Final = -2.0  #: the code of a category's missing cell, where it counts as none of these
+NO_CELL: Final = -2.0  #: the code of a category's missing cell, where it counts as none of these
 OTHER: Final = "other"
 NULL: Final = "null"  #: in expressions, a value that is missing
 LONGEST_TEXT: Final = 240  #: bytes that may be declared
@@ -169,7 +169,7 @@ class Column:
         """Return the code of a missing cell that counts as nothing; of a text all its codes are 0."""
         if self.kind == "text":
             return 0.0
-        return GAP if self.kind == "category" else self.bounds[0] - 1
+        return NO_CELL if self.kind == "category" else self.bounds[0] - 1
 
     def is_gap(self, codes: Floats) -> NDArray[np.bool_]:
         """Return which cells are missing and count as nothing; none where there are no gaps."""
