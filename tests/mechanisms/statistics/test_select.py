@@ -202,7 +202,7 @@ KEYS = [
 @pytest.mark.statistical(1e-9)  # nine of ten are read
 @pytest.mark.parametrize("nulls", [False, True])
 def test_a_select_is_what_duckdb_says_of_it(folder, depth, nulls):
-    seeds = depth.some(range(1200), 20)
+    seeds = depth.some(range(1200), 12)
     read = sum(agrees(folder, depth.seed(seed), nulls) for seed in seeds)
     assert read >= len(seeds) * 0.5  # the others are refused
 
