@@ -201,6 +201,9 @@ def test_an_order_and_its_bound_show_what_follows_and_nothing_less():
     for order in ("1", "1/2", "0", "-3"):
         with pytest.raises(Rejected, match="an order exceeds 1"):
             methods.holds("renyi-bound", on, F(50), delta, {"order": order}, back=False)
+    for given in ({}, {"order": "6", "digits": 20}):
+        with pytest.raises(Rejected):
+            methods.holds("renyi-bound", on, F(50), delta, given, back=False)
 
 
 def test_gaussian_releases_alone_have_the_gaussian_curve():

@@ -284,6 +284,34 @@ def test_an_atom_that_is_rounded_beyond_its_node_is_placed_further_right_or_refu
     assert placed
 
 
+def test_atoms_that_are_placed_by_few_digits_lie_above():
+    chance, limits, placed = random.Random(5), Limits(9, 1000, 0, 0), 0
+    for _ in range(60):
+        atoms = sorted(
+            (Decimal(chance.randint(1, 999)) / 37, Decimal(chance.randint(1, 999)) / 999) for _ in range(2)
+        )
+        i = Interval(chance.choice([2, 3, 4]))
+        whole = UpperMeasure([(i.up.plus(z), i.up.plus(p)) for z, p in atoms], Decimal(0))
+        try:
+            a = lattice.place(i, whole, Fraction(chance.choice(["0.7", "1.1", "2.3"])), limits)
+        except Rejected:
+            continue
+        placed += 1
+        nodes = [mp.exp(exact(a.step * (a.low + k))) for k in range(len(a.masses))]
+        for x in (mpf(0), *nodes, *(exact(z) for z, _ in whole.atoms)):
+            assert of_lattice(a, 9, x) >= curve(whole, x) - TINY
+    assert placed > 20
+
+
+def test_what_is_lost_is_divided_upwards_and_more_than_two_units_of_mass_are_refused():
+    a = LatticeMeasure(Fraction(1), 0, [1], 123456789)
+    assert exact(lattice.delta(Interval(4), a, Fraction(2), 10)) >= mpf(123456789) / 10**10
+    heavy = LatticeMeasure(Fraction(1), 0, [16 * 10**9], 0)
+    assert lattice.product(heavy, heavy._replace(masses=[12 * 10**9]), 10).masses == [192 * 10**8]
+    with pytest.raises(Rejected, match="too few digits"):
+        lattice.product(heavy, heavy, 10)
+
+
 def test_what_is_trimmed_is_lost_or_put_at_the_first_loss_that_is_kept():
     """No more of it than the limits allow, and the last atom is kept."""
     i, masses = Interval(9), [("1", "0.02"), ("2", "0.03"), ("3", "0.86"), ("4", "0.05"), ("5", "0.04")]
