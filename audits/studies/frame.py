@@ -34,7 +34,7 @@ def as_file(frame: Any, names: Sequence[str]) -> Iterator[Path]:
         with path.open("w", encoding="utf-8-sig", errors="backslashreplace", newline="") as file:
             lines = csv.writer(file, lineterminator="\n")
             lines.writerow(names)
-            texts = ((shown(cell).translate(ESCAPES) for cell in each) for each in columns)
+            texts = ((shown(cell).strip().translate(ESCAPES) for cell in each) for each in columns)
             lines.writerows(zip(*texts, strict=True))
         yield path
 
