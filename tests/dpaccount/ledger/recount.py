@@ -150,12 +150,14 @@ def fits(measure, spent, epsilon, delta):
     if measure == "gdp":
         mu = total.sqrt()
         return phi(-eps / mu + mu / 2) - eps.exp() * phi(-eps / mu - mu / 2) <= most
-    # zcdp: some order of a fine grid proves it
-    for step in range(1, 4000):
-        order = 1 + Decimal(step) / 20
-        log = (order - 1) * (order * total - eps) + (order - 1) * (1 - 1 / order).ln() - order.ln()
-        if log <= most.ln():
+    # zcdp: some order proves it, of a grid that is refined around its best one while none does
+    log = lambda order: (order - 1) * (order * total - eps) + (order - 1) * (1 - 1 / order).ln() - order.ln()  # noqa: E731
+    orders = [1 + Decimal(number) / 20 for number in range(1, 4000)]
+    for digits in range(2, 14):
+        if any(log(order) <= most.ln() for order in orders):
             return True
+        best, step = min(orders, key=log), Decimal(10) ** -digits
+        orders = [one for number in range(-10, 11) if (one := best + number * step) > 1]
     return False
 
 

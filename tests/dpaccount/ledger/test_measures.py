@@ -38,6 +38,7 @@ from dpaccount.plan.events import (
 )
 from dpaccount.proof import ADD_REMOVE, REPLACE_ONE
 from tests.depth import deep
+from tests.dpaccount.ledger import recount as by_rows
 from tests.dpaccount.ledger.conftest import VALID, approximate, discrete_gaussian, histogram, pure, steps_in
 from tests.dpaccount.ledger.recount import recount
 from tests.looped import looped
@@ -136,6 +137,14 @@ def test_zcdp_is_the_published_conversion():
     bound = ZCDP.enclosure((Fraction("0.024355"),), MILLIONTH)
     assert bound.lower is None
     assert 0.9999 < bound.upper < 1
+
+
+@pytest.mark.parametrize("kind", [GDP, ZCDP], ids=["gdp", "zcdp"])
+@pytest.mark.parametrize("epsilon", [Fraction(1, 3), Fraction(1), Fraction(7)])
+def test_the_recount_of_storms_agrees_about_the_last_of_a_budget(kind, epsilon):
+    [most] = kind.room((Fraction(0),), epsilon, MILLIONTH)
+    assert by_rows.fits(kind.name, [most], epsilon, MILLIONTH)
+    assert not by_rows.fits(kind.name, [most * (1 + Fraction(1, 10**9))], epsilon, MILLIONTH)
 
 
 def test_plain_sums_are_exact():
