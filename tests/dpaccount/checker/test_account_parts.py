@@ -303,6 +303,18 @@ def test_atoms_that_are_placed_by_few_digits_lie_above():
     assert placed > 20
 
 
+@pytest.mark.parametrize(
+    ("digits", "z", "p", "step"),
+    [(3, "22.3", "0.236", "1.9"), (2, "20", "0.34", "1.6"), (3, "16.6", "0.741", "2.85")],
+)
+def test_the_mass_that_goes_right_is_rounded_up_at_each_step(digits, z, p, step):
+    whole = UpperMeasure([(Decimal(z), Decimal(p))], Decimal(0))
+    a = lattice.place(Interval(digits), whole, Fraction(step), Limits(9, 1000, 0, 0))
+    for k in range(len(a.masses)):
+        x = mp.exp(exact(a.step * (a.low + k)))
+        assert of_lattice(a, 9, x) >= curve(whole, x) - TINY
+
+
 def test_what_is_lost_is_divided_upwards_and_more_than_two_units_of_mass_are_refused():
     a = LatticeMeasure(Fraction(1), 0, [1], 123456789)
     assert exact(lattice.delta(Interval(4), a, Fraction(2), 10)) >= mpf(123456789) / 10**10
