@@ -7,20 +7,25 @@ from datetime import date, timedelta
 from random import Random
 
 import duckdb
+import numpy as np
 import pandas as pd
 import polars as pl
+import psycopg
 import pyarrow as pa
+import pytest
 from pyarrow import feather, parquet
 
 from audits.claim import read_claim
+from audits.sandbox.other_engines import PartSummer
 from audits.sandbox.private_data import on_disk
-from audits.sandbox.table_parts import summed_query
+from audits.sandbox.table_parts import digests_of, summed_query
 from audits.studies.frame import as_file
 from audits.subjects.catalogue import BoundClaim, subject_of
 from mechanisms.table.persons import SECRET_BYTES
 from mechanisms.table.reading import files_of
 from mechanisms.table.totals import TablePart
 from tests.depth import parts
+from tests.dpaccount.ledger.postgres import PostgresServer
 
 STUDY = """
 schema = "dpaccount/study/2"
@@ -115,6 +120,42 @@ FRAMES = {
 }
 
 
+@pytest.fixture(scope="module")
+def postgres():
+    server = PostgresServer()
+    yield server.url().partition("?")[0]
+    server.remove()
+
+
+def in_postgresql(rows, address):
+    with psycopg.connect(address, autocommit=True) as database, database.cursor() as cursor:
+        kinds = KINDS | {"cost": "DOUBLE PRECISION"}
+        cursor.execute("DROP TABLE IF EXISTS visits")
+        cursor.execute(f"CREATE TABLE visits ({', '.join(f'{name} {kind}' for name, kind in kinds.items())})")
+        cursor.executemany(f"INSERT INTO visits VALUES ({', '.join(['%s'] * len(KINDS))})", rows)
+
+
+def as_spark(rows):
+    """Yield pandas frames as Spark makes them: a gap makes floats of integers, and objects of all else."""
+    for start in range(0, len(rows), 3):
+        yield pd.DataFrame(rows[start : start + 3], columns=list(KINDS))
+
+
+ENGINES = {
+    "spark": lambda summer, rows: next(summer.of_frames(as_spark(rows))).iloc[0].to_dict(),
+    "batches": lambda summer, rows: summer.totals(typed(rows).to_batches(max_chunksize=2)),
+}
+
+
+def by_engine(engine, rows, claim, workers=2):
+    """Return the units and totals of an engine that gives all rows of a person to one of its workers."""
+    bound = BoundClaim.of(claim, subject_of(claim))
+    summer = PartSummer(bound, digests_of(bound, ""), SECRET)
+    shares = [[row for row in rows if row[0] % workers == one] for one in range(workers)]
+    found = [ENGINES[engine](summer, share) for share in shares if share]
+    return sum(part["units"] for part in found), np.sum([part["totals"] for part in found], axis=0).tolist()
+
+
 @contextmanager
 def through(door, rows, claim_with, folder):
     """Give the claim of rows that stand behind a door."""
@@ -123,13 +164,17 @@ def through(door, rows, claim_with, folder):
         with as_file(FRAMES[door](rows), claim.table.in_file) as path:
             yield replace(claim, data_file=path)
         return
-    DOORS[door](rows, folder / door.rpartition("/")[2].partition("#")[0])
+    if door.startswith("postgresql"):
+        in_postgresql(rows, door.partition("#")[0])
+    else:
+        DOORS[door](rows, folder / door.rpartition("/")[2].partition("#")[0])
     with on_disk(claim_with(door, folder)) as claim:
         yield claim
 
 
 @parts(8)
-def test_every_door_gives_the_same_totals_in_any_order_of_rows(tmp_path, depth):
+def test_every_door_gives_the_same_totals_in_any_order_of_rows(tmp_path, depth, request):
+    server = [f"{request.getfixturevalue('postgres')}#visits"] if depth.whole else []
     for seed in depth.some(range(160), 2):
         rng = Random(depth.seed(seed))
         rows, found = rows_of(rng), {}
@@ -146,13 +191,16 @@ def test_every_door_gives_the_same_totals_in_any_order_of_rows(tmp_path, depth):
             path.write_text(STUDY.format(file=file, **words).replace("[data]", f"{STATISTICS}[data]", 1))
             return read_claim(path)
 
-        for door in (*DOORS, *FRAMES):
+        for door in (*DOORS, *server, *FRAMES):
             folder = tmp_path / f"{seed} {door.partition(':')[0]}"
             folder.mkdir()
             rng.shuffle(rows)
             with through(door, rows, claim_with, folder) as claim:
                 what = summed_query(BoundClaim.of(claim, subject_of(claim)))
-                totals = what.of(files_of(claim.data_file), TablePart(0, 1, SECRET))
-            found[door] = (totals.units, totals.sums.tolist())
+                totals = [what.of(files_of(claim.data_file), TablePart(k, 2, SECRET)) for k in range(2)]
+            found[door] = (sum(one.units for one in totals), sum(one.sums for one in totals).tolist())
+            if door == "visits.csv":
+                rng.shuffle(rows)
+                found |= {engine: by_engine(engine, rows, claim) for engine in ENGINES}
         for door, each in found.items():
             assert each == found["visits.csv"], (door, words, rows)
