@@ -200,8 +200,9 @@ class Summed:
             total = total + self._summed(rows, here[~beyond])
             some = here[beyond]
             kept.add(rows.keys[some], rows.digests(some), rows.codes(some))
-        codes = kept.rows()[1]
-        return total + self._summed(KeyedRows.of(codes), np.arange(len(codes)))
+        for codes in kept.parts():
+            total = total + self._summed(KeyedRows.of(codes), np.arange(len(codes)))
+        return total
 
     def _summed(self, rows: KeyedRows, some: NDArray[np.int64]) -> Integers:
         """Return the totals of some rows, a bounded number of them at once."""
