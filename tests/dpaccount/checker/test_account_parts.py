@@ -494,14 +494,40 @@ def above_and_below(on, least, most):
             assert curve(measure, x) <= high * 1.001 + 1e-18 or digits == 4
 
 
+def test_a_failure_and_the_rest_are_rounded_up():
+    for digits, delta, epsilon in itertools.product((2, 3), range(1, 40, 3), (0, 1, 7)):
+        i, failure, rest_at = Interval(digits), Fraction(delta, 41), Fraction(epsilon, 3)
+        found = pairs.approximate(i, Fraction(0), rest_at, failure)
+        rest = (
+            pairs.response(i, Fraction(0), rest_at, 2)
+            if epsilon
+            else UpperMeasure([(Decimal(1), Decimal(1))], Decimal(0))
+        )
+        for x in (mpf(0), *AT[::4]):
+            exactly = exact(failure) + (1 - exact(failure)) * curve(rest, x)
+            assert curve(found, x) >= exactly - TINY
+
+
+def test_masses_of_a_lattice_become_atoms_at_its_nodes():
+    for low in (-3, 0, 2):
+        a = LatticeMeasure(Fraction(1, 3), low, [5, 0, 7, 11], 13)
+        for digits in (3, 20):
+            found = lattice.as_measure(Interval(digits), a, 2)
+            above(lambda x, found=found: curve(found, x), lambda x, a=a: of_lattice(a, 2, x))
+        assert [float(z) for z, _ in found.atoms] == pytest.approx(
+            [math.exp((low + k) / 3) for k in (0, 2, 3)]
+        )
+
+
 def test_heights_left_of_loss_0_are_not_rounded_down():
-    """Of equal laws 1 − x, at few digits."""
+    """Of equal laws 1 − x, and of others 1 − x(1 − C), at few digits."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(upper, "of_curve", lambda *given: given[-1])
         for digits, step in itertools.product((2, 3), range(1, 30)):
             i = Interval(digits)
-            left = upper.both_signs(i, Fraction(step, 10), Fraction(step, 10), lambda _: Decimal(0))[0]
-            assert exact(left) >= 1 - mp.exp(-mpf(step) / 10)
+            for height in (Decimal(part) / 97 for part in range(0, 97, 8)):
+                left = upper.both_signs(i, Fraction(step, 10), Fraction(step, 10), lambda _, c=height: c)[0]
+                assert exact(left) >= 1 - mp.exp(-mpf(step) / 10) * (1 - exact(height))
 
 
 @looped("on", [one("geometric", Fraction(2), 3), one("discrete-gaussian", Fraction(2), 3)])
@@ -550,3 +576,10 @@ def test_no_pattern_is_under_more_nodes_of_a_tree_than_is_counted(rounds, apart)
         found = streams.tree_square(rounds, times, apart)
         assert most <= found
         assert most == found or rounds < 8 or apart > 1
+
+
+def test_coefficients_below_minus_a_thousand_million_are_refused():
+    given = {"rounds": 2, "parts": 1}
+    assert streams.banded_columns(given | {"coefficients": [str(-(10**9))]}) == [(Fraction(10**18), 1)] * 2
+    with pytest.raises(Rejected):
+        streams.banded_columns(given | {"coefficients": [str(-(10**9) - 1)]})

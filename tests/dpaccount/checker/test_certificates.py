@@ -18,8 +18,8 @@ from audits.consistency.verdict import consistent
 from dpaccount import checker
 from dpaccount.checker import Rejected, distributions, documents
 from dpaccount.checker.__main__ import main
-from dpaccount.checker.certificate import exceeded, shapes
-from dpaccount.checker.certificate.verdict import separated
+from dpaccount.checker.certificate import NOT_SEEN, exceeded, shapes, words_of
+from dpaccount.checker.certificate.verdict import Concluded, separated
 from dpaccount.checker.derivation import check_derivation, reachable
 from dpaccount.checker.facts import fact_of
 from dpaccount.checker.intervals import Interval
@@ -846,3 +846,10 @@ def test_a_rate_that_counts_do_not_allow_lets_no_limit_stand(rate):
         patch.setattr("audits.consistency.verdict.largest_rate", lambda *_: rate)
         with pytest.raises(Rejected, match="a rate could not be verified"):
             consistent(counts, Fraction(2))
+
+
+@looped(("use", "seen"), [("gaussian-sum", True), ("noisy-statistics", False)])
+def test_bounds_of_a_study_are_not_said_to_be_those_of_the_proof(use, seen):
+    words = words_of(edited(HONEST, (("subject", "use"), use)), Concluded([], None, False))
+    assert ("persons, bounds, code" in words) is seen
+    assert NOT_SEEN in words

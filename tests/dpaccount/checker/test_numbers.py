@@ -378,6 +378,14 @@ def test_files_that_are_read():
     assert documents.parse(b'{"a": "\\ud83d\\ude00"}')
 
 
+def test_a_number_has_no_more_digits_than_are_counted():
+    """A power of 2 just below one of 10 (2²¹³⁶ is 1.0001·10⁶⁴³) shows every digit of the logarithm."""
+    for bits in (1, 3, 4, 10, 93, 485, 2136, 2137, 13301):
+        for value in (2**bits - 2, 2**bits - 1, 2**bits):
+            digits = len(str(value))
+            assert digits <= intervals.digits_of(value) <= digits + 1
+
+
 @looped("digits", [1, 2, 3, 5, 8, 60])
 @looped("n", [0, 1, 2, 5, 30, 150, 200, 201, 202, 210, 333, 1000, 12345, 10**6, 10**7])
 def test_log_factorials_of_few_digits_enclose(n, digits):
@@ -498,3 +506,8 @@ def test_a_decimal_of_a_huge_exponent_is_no_fraction_but_zero_is():
     for far in ("1e-40000", "-1e-999999", "1e40000"):
         with pytest.raises(Rejected, match="too large an exponent"):
             intervals.exact(Decimal(far))
+
+
+def test_the_richest_of_few_values_stay_so_however_many_times_are_allowed():
+    assert sensitivity.richest([5, 1], 4, 1) == [5, 6, 6, 6]
+    assert sensitivity.richest([5, 1, 3], 5, 2) == [5, 8, 8, 8, 8]
