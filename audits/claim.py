@@ -204,7 +204,7 @@ def _continued(claim: Claim, place: Place, follows: Place) -> Claim:
     before = [parse_json(canonical(each["claim"]), str(claim.path)) for each in documents]
     claims = [claim_at(each, claim.path) for each in before]
     bare, first, table = later.parameters and replace(later.parameters, at=""), claims[0].table, later.table
-    if table is not None and first is not None:  # the same rows of a unit count in all editions
+    if table is not None and first is not None:  # rows are chosen by the columns of the first
         table = replace(table, first=first.names)
     earlier = tuple(zip(claims, documents, strict=True))
     return replace(later, parameters=bare, table=table, earlier=earlier)

@@ -57,6 +57,17 @@ BEFORE_CHRIST: Final = re.compile(rf"[0-9]{{1,7}}{_DAY}(?![0-9]).* ?\(?BC\)?")
 _TRUE, _FALSE = frozenset({"true", "t", "yes", "y", "1"}), frozenset({"false", "f", "no", "n", "0"})
 
 
+def _told(value: object) -> str:
+    """Return a value as a study's file writes it."""
+    return (
+        str(value).lower()
+        if isinstance(value, bool)
+        else repr(value)
+        if isinstance(value, str)
+        else str(value)
+    )
+
+
 @dataclass(frozen=True)
 class Column:
     """One declared column.
@@ -106,7 +117,7 @@ class Column:
             raise InputError(f"{self.name} has gaps, and a value for them", "leave missing out")
         wanted = {"boolean": bool, "text": str}.get(self.kind)
         if wanted is not None and self.missing is not None and not isinstance(self.missing, wanted):
-            raise InputError(f"missing is {self.missing!r}", f"a {self.kind} belongs there", self.name)
+            raise InputError(f"missing is {_told(self.missing)}", f"a {self.kind} belongs there", self.name)
 
     def _check_number(self) -> None:
         if self.low is None or self.high is None:
@@ -123,7 +134,7 @@ class Column:
         if given is None:
             return
         if isinstance(given, bool | str):
-            raise InputError(f"missing is {given!r}", "a number belongs there", self.name)
+            raise InputError(f"missing is {_told(given)}", "a number belongs there", self.name)
         if not self.low <= given <= self.high:
             ends = self.written(self.low), self.written(self.high)
             raise InputError(
@@ -144,7 +155,7 @@ class Column:
             raise InputError(f"{self.name} has a value {OTHER!r} beside `other`", "leave one out")
         known = (*self.values, OTHER) if self.other else self.values
         if self.missing is not None and self.missing not in known:
-            raise InputError(f"missing is {self.missing!r}", f"known: {', '.join(known)}", self.name)
+            raise InputError(f"missing is {_told(self.missing)}", f"known: {', '.join(known)}", self.name)
 
     # ------------------------------------------------------------------ the meaning of codes
 
