@@ -152,7 +152,8 @@ def with_cut_noted(answer: AuditAnswer, plan: AuditPlan) -> AuditAnswer:
     asked = max(plan.trials // 2, LEAST_RUNS) * 2
     if answer.refuted or answer.trials >= asked:
         return answer
-    return changed(answer, attack=f"{answer.attack}; cut by time: {answer.trials} of {asked} runs")
+    cut = f"{answer.attack}; cut by time: {answer.trials} of {asked} runs"
+    return changed(answer, attack=cut, verdict="NOT ATTACKED")
 
 
 def unmeasured(evidence: list[Evidence], suspect: WorstPair) -> list[str]:

@@ -50,6 +50,7 @@ def measured(
     attack: str,
     witness: AttackWitness,
     runs: int,
+    in_time: bool = True,
 ) -> AuditAnswer:
     """Return the answer of an attack, with bound, power and verdict on a claim of ε, or of a curve.
 
@@ -68,7 +69,7 @@ def measured(
         epsilon_lower=reached.epsilon_lower,
         epsilon_power=max(leaked.epsilon_lower, reached.epsilon_lower),
         refuted=lower > claimed,
-        verdict=verdict_of(lower, most, claimed),
+        verdict=verdict_of(lower, most, claimed, in_time=in_time),
     )
     if curve is None:
         return answer

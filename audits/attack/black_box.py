@@ -47,6 +47,7 @@ from audits.attack.rules import (
     plan_threshold,
 )
 from audits.attack.runs import (
+    MIN_RUNS,
     SHARED_SEEDS,
     THIN,
     TRAIN,
@@ -74,6 +75,7 @@ EARLY = 1000  #: minimum certifying runs for early stopping
 REPORTED = 5.0  #: approximate seconds between two reports of progress
 ELSEWHERE = 40  #: further pairs to try if no run gave a result
 CERTIFYING, CONFIRMING = 6, 10  #: numbers of these series of runs
+CUT_SHORT = "time ended the attack before all runs that are asked for: --seconds {:.0f} should be enough"
 DOUBTED = "the first runs reject the claim at the stated confidence, but {} fresh runs do not confirm it"
 
 #: a score and a rule that are fixed, for results as they are or on a grid
@@ -101,6 +103,7 @@ class Certified:
     on_grid: RoundedBound | None = None
     fresh: int = 0
     doubted: bool = False
+    in_time: bool = True  #: whether time allowed all runs of both
 
 
 @dataclass(frozen=True)
@@ -135,7 +138,8 @@ class Attempt:
     leaked: LowerBound
     cause: str | None = None  #: the simplest event or column that refutes the claim by itself, if any
     on_grid: RoundedBound | None = None  #: if the claim is refuted: the bound for rounded results
-    cut: str | None = None  #: what the wall-clock limit, or the results' width, reduced
+    cut: str | None = None  #: what the time limit, or the results' width, reduced
+    in_time: bool = True  #: whether the time limit reduced nothing
 
     @property
     def power(self) -> float:
@@ -144,7 +148,7 @@ class Attempt:
 
     def verdict(self, epsilon: Fraction) -> str:
         """Return REFUTED, NOT REFUTED, or NOT ATTACKED if no result could refute the claim."""
-        return verdict_of(self.reached.epsilon_lower, self.power, epsilon)
+        return verdict_of(self.reached.epsilon_lower, self.power, epsilon, in_time=self.in_time)
 
 
 def attack(
@@ -161,7 +165,10 @@ def attack(
     try:
         pace, repeats = _probe(crew, pairs, challenge, findings)
         _require_result(crew, pairs, challenge, pace)
-        asked, planned = asked_of(challenge, len(pairs)), _planned(crew, pace, challenge, len(pairs))
+        asked = asked_of(challenge, len(pairs))
+        if asked.cost > _affordable(crew, pace):  # perhaps at a bad moment
+            pace = min(pace, _paced(crew, challenge)[0])
+        planned = _planned(crew, pace, challenge, len(pairs))
         progress("search for the most suspicious pair")
         screen = Screen.of(planned, repeats=repeats)
         if repeats and planned == asked and not crew.hurried and len(walk) > 1 < len(pairs):
@@ -187,19 +194,17 @@ def attack(
     if certified.doubted:
         findings.append(DOUBTED.format(certified.fresh))
     runs = len(trial.left) + len(trial.right) + certified.runs
-    complete = certified.runs == certify or isinstance(certified.reached, BetRefutation)
-    in_time = planned == asked and certify >= asked.certify and complete and not crew.hurried
+    whole = planned == asked and certify >= asked.certify and not crew.hurried
+    in_time = whole and (certified.in_time or isinstance(certified.reached, BetRefutation))
     fewer = runs < 2 * asked.train + asked.certify
     runs += certified.fresh
     what = f"{runs} of {challenge.trials} runs" if fewer else "the search for a pair"
     cuts = [] if in_time else [f"cut by time: {what} (a run takes {trial.pace:.2g} s)"]
-    room = room_for(crew.tally.held)
-    wide = f"cut by width: results of up to {crew.tally.widest} numbers"
-    if crew.tally.widest > WIDE_NUMBERS:
-        cuts.append(f"{wide}, reduced to {FEATURES} features")
-    elif room < planned.at_once(len(pairs)):
-        cuts.append(f"{wide}, of which {max(room, THIN)} runs a side are compared at once")
+    if not in_time:
+        findings.append(_advice(crew, trial.pace, challenge, len(pairs)))
+    cuts += _cut_by_width(crew, planned, len(pairs))
     refutes = exceeds(certified.reached, challenge.epsilon, challenge.curve)
+    judge = judge_of(challenge, max(len(trial.left), 1))
     return Attempt(
         trial.candidate,
         certified.reached,
@@ -208,11 +213,10 @@ def attack(
         searched,
         tuple(dict.fromkeys([*crew.tally.failure_counts(), *findings, *cuts])),
         certified.leaked,
-        cause(learned, trial.left, trial.right, judge_of(challenge, max(len(trial.left), 1)))
-        if refutes
-        else None,
+        cause(learned, trial.left, trial.right, judge) if refutes else None,
         certified.on_grid if refutes else None,
         "; ".join(cuts) or None,
+        in_time,
     )
 
 
@@ -227,8 +231,34 @@ def _planned(crew: Crew, pace: float, challenge: Challenge, pairs: int) -> Runs:
         raise Stuck(f"{few}; allow more seconds") from None
 
 
+def _cut_by_width(crew: Crew, planned: Runs, pairs: int) -> list[str]:
+    room, wide = room_for(crew.tally.held), f"cut by width: results of up to {crew.tally.widest} numbers"
+    if crew.tally.widest > WIDE_NUMBERS:
+        return [f"{wide}, reduced to {FEATURES} features"]
+    if room < planned.at_once(pairs):
+        return [f"{wide}, of which {max(room, THIN)} runs a side are compared at once"]
+    return []
+
+
+def _advice(crew: Crew, pace: float, challenge: Challenge, pairs: int) -> str:
+    """Return how much time the runs that are asked for need, and how many fit into half of the time."""
+    at_once = SPARE * crew.processes / pace
+    said = CUT_SHORT.format(2 * max(asked_of(challenge, pairs).cost / at_once, crew.seconds))
+    trials = challenge.trials
+    while trials and asked_of(replace(challenge, trials=trials), pairs).cost > at_once * crew.seconds / 2:
+        trials = trials // 2 if trials > MIN_RUNS else 0
+    return f"{said}, or --trials {trials}" if 0 < trials < challenge.trials else said
+
+
 def _affordable(crew: Crew, pace: float) -> int:
     return int(SPARE * crew.seconds_left() * crew.processes / pace)
+
+
+def _paced(crew: Crew, challenge: Challenge) -> tuple[float, list[Outcome]]:
+    """Make three runs; return the seconds per run, and their outcomes."""
+    begun = crew.seconds_left()
+    made = crew.run([(which, challenge.seed, 0, 1) for which in (0, 1, 1)])
+    return max((begun - crew.seconds_left()) / 3, 1e-6), made
 
 
 def _probe(
@@ -238,19 +268,18 @@ def _probe(
     first = next((pair for pair in pairs if pair.base == "uniform"), pairs[-1])
     crew.set_datasets([first.left, pairs[0].left])
     again = crew.run([(0, challenge.seed, 0, 1)])  # not timed: the first call may import modules
-    begun = crew.seconds_left()
-    again += crew.run([(which, challenge.seed, 0, 1) for which in (0, 1, 1)])
+    pace, more = _paced(crew, challenge)
+    again += more
     if all(outcome.silent for outcome in again):
         raise Stuck(f"the function {again[0].structure}")
     repeats = again[0].key() == again[1].key() and again[2].key() == again[3].key()
-    pace = max((begun - crew.seconds_left()) / 3, 1e-6)
     some: list[Outcome] = []
-    crew.hurried = 24 * pace > crew.seconds_left() / 20
+    crew.hurried = 24 * pace > crew.seconds_left() / 8
     if not crew.hurried:
         plays = [(which, challenge.seed, 0, n) for n in range(2, 14) for which in (0, 1)]
         some, begun = crew.run(plays), crew.seconds_left()
         twice = crew.run(plays[:8])  # timed: everything is loaded by now
-        pace = max((begun - crew.seconds_left()) / len(twice), 1e-6)
+        pace = min(pace, max((begun - crew.seconds_left()) / len(twice), 1e-6))
         repeats &= all(one.key() == other.key() for one, other in zip(some, twice, strict=False))
     if not repeats:
         findings.append("the same dataset and seed give different results: it draws from elsewhere too")
@@ -353,9 +382,9 @@ def _certify(
         bets = Bets(trial, challenge, (learned, rule))
     begun = crew.seconds_left()
     first = _scored(crew, trial, challenge, CERTIFYING, runs, rules, progress, bets)
-    pace = max((begun - crew.seconds_left()) / max(first.runs, 1), trial.pace)
+    pace = (begun - crew.seconds_left()) / max(first.runs, 1)
     delta, share = challenge.delta, Fraction(0) if bets is None else bets.share
-    more = min(FRESH * runs, int(SPARE * (crew.seconds_left() + crew.seconds) / pace))
+    more = min(FRESH * runs, int(SPARE * (crew.seconds_left() + crew.seconds) / max(pace, 1e-7)))
     if bets is not None and bets.rule is not None:
         rules = [(None, *bets.rule)]
     again: _Scored | None = None
@@ -391,7 +420,10 @@ def _certify(
         shown = judged(partial(first.bound, delta, place=1), beyond, challenge.risk, other, kept=KEPT)
         on_grid = RoundedBound(first.rules[1][0], shown)
     doubted = beyond(at(challenge.risk)) and not beyond(reached)
-    return Certified(reached, power, first.runs, on_grid, 0 if again is None else again.runs, doubted)
+    in_time = first.runs == runs and (again is None or again.runs == FRESH * runs)
+    return Certified(
+        reached, power, first.runs, on_grid, 0 if again is None else again.runs, doubted, in_time
+    )
 
 
 def _sides(challenge: Challenge, stream: int, runs: int) -> NDArray[np.int64]:

@@ -90,11 +90,14 @@ def could_show(reached: LowerBound, beyond: Callable[[LowerBound], bool], points
 # ------------------------------------------------------------------ power: what these runs could have shown
 
 
-def verdict_of(lower: float, could: float, epsilon: Fraction) -> Audited:
-    """Return REFUTED, NOT REFUTED, or NOT ATTACKED if the runs could show no ε above the claim."""
+def verdict_of(lower: float, could: float, epsilon: Fraction, *, in_time: bool = True) -> Audited:
+    """Return REFUTED, NOT REFUTED, or NOT ATTACKED: the runs could show no ε above the claim, or time ended.
+
+    So the same seed and number of runs never give NOT REFUTED on one machine and REFUTED on another.
+    """
     if lower > epsilon:
         return "REFUTED"
-    return "NOT REFUTED" if could > epsilon else "NOT ATTACKED"
+    return "NOT REFUTED" if in_time and could > epsilon else "NOT ATTACKED"
 
 
 def with_missing_runs(scores: Floats, coins: NDArray[np.int64]) -> Floats:

@@ -70,6 +70,7 @@ def audit_function(crew: Crew, question: Audit, data: Described, progress: Progr
         runs=attempt.runs,
         attack=f"black box: {attempt.cause or attempt.score}{cut}",
         witness=witness,
+        in_time=attempt.in_time,
     )
     if not answer.refuted:
         findings = [*witness.findings, *crew.unmet(data.shape.relation)]
@@ -93,7 +94,8 @@ def _under_the_other(crew: Crew, question: Audit, data: Described, progress: Pro
         attempt = attack_function(crew, changed(question, plan=less), other, progress, for_certificate=False)
     except (Stuck, InputError):
         return OtherRelation(relation, "NOT ATTACKED", 0.0)
-    answer = measured(question, attempt.reached, attempt.leaked, runs=0, attack="", witness=AttackWitness())
+    bounds, whole = (attempt.reached, attempt.leaked), attempt.in_time
+    answer = measured(question, *bounds, runs=0, attack="", witness=AttackWitness(), in_time=whole)
     return OtherRelation(relation, answer.verdict, level_shown(attempt.reached, question.curve))
 
 

@@ -86,7 +86,11 @@ def _attacked(crew: Crew, claim: Claim, question: Certify, progress: Progress) -
     reason = NO_PROOF
     if attempt.verdict(audit.epsilon) == "NOT ATTACKED":
         most = to_digits(attempt.power, up=True, digits=4)
-        reason += f", and the attack's {attempt.runs} runs could have shown no more than ε = {most}"
+        reason += (
+            f", and the attack's {attempt.runs} runs could have shown no more than ε = {most}"
+            if attempt.in_time
+            else f", and time ended the attack after {attempt.runs} runs"
+        )
     unmet = () if report.points[0].beaten else crew.unmet(data.shape.relation)
     draft = _unproved(claim, code, reason, report, attempt.findings)
     draft = changed(draft, hazards=[*draft.hazards, *unmet])

@@ -306,7 +306,7 @@ def test_wide_results_are_compared_on_fewer_runs_and_that_is_said(in_process, ro
 @deep(quick_every=2)
 @pytest.mark.parametrize("cost", [50.0, 14.0, 5.0, 2.0, 1.0, 0.25])
 @pytest.mark.parametrize("pairs", [GIVEN, None], ids=["given", "search"])
-def test_nothing_slow_is_passed_unless_it_could_have_been_refuted(in_process, root, cost, pairs, depth):
+def test_what_time_cuts_is_not_passed_and_it_is_said_what_would_be(in_process, root, cost, pairs, depth):
     seed = depth.seed(1)
     pairs = candidates(SHAPE, seed) if pairs is None else pairs
     for epsilon in (Fraction(1, 10), 1, 3):
@@ -315,8 +315,18 @@ def test_nothing_slow_is_passed_unless_it_could_have_been_refuted(in_process, ro
         except Stuck as stuck:
             assert "allow more seconds" in str(stuck)  # noqa: PT017
             continue
-        assert (found.verdict(Fraction(epsilon)) == "NOT REFUTED") == (found.power > epsilon)
-        assert found.runs > 0
+        assert found.verdict(Fraction(epsilon)) == "NOT ATTACKED"  # time cut it, whatever its power
+        assert 0 < found.runs < 20000
+        [advice] = [each for each in found.findings if each.startswith("time ended")]
+        assert float(re.search(r"--seconds (\d+)", advice)[1]) > 60
+        trials = re.search(r"--trials (\d+)", advice)
+        if trials is not None and cost < 1:  # what is advised works
+            told = few_runs(
+                in_process, root, "constant", cost, epsilon, pairs, seed=seed, trials=int(trials[1])
+            )
+            assert told.cut is None
+            expected = "NOT REFUTED" if told.power > epsilon else "NOT ATTACKED"
+            assert told.verdict(Fraction(epsilon)) == expected
 
 
 @deep
