@@ -24,6 +24,7 @@ from audits.attack.confirmation import (
     with_missing_runs,
 )
 from audits.attack.pair_search import (
+    CLEAR,
     WALKED,
     Screen,
     Stuck,
@@ -43,6 +44,7 @@ from audits.attack.rules import (
     Planner,
     Rule,
     Threshold,
+    most_beyond,
     plan_guess,
     plan_threshold,
 )
@@ -338,7 +340,12 @@ def _learn(trial: Trial, challenge: Challenge, certify: int) -> tuple[Learned, R
     rules = [
         planner(learned.left, learned.right, challenge.delta, challenge.risk, runs) for planner in planners
     ]
-    return learned, max(rules, key=lambda rule: max(rule[1], 0.0))[0]
+    rule, expected = max(rules, key=lambda rule: max(rule[1], 0.0))
+    if challenge.delta and expected <= challenge.epsilon:  # a rare event of one side may be beyond δ
+        epsilon, delta = float(challenge.epsilon), float(challenge.delta)
+        event, beyond = most_beyond(learned.left, learned.right, epsilon, delta)
+        rule = event if beyond > CLEAR else rule
+    return learned, rule
 
 
 def _rule_on_grid(trial: Trial, challenge: Challenge, certify: int, raw: Learned) -> list[Ruled]:

@@ -4,14 +4,14 @@ The movement of a pair is the difference of its two sides' results under the sam
 """
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import permutations
 
 import numpy as np
 from msgspec.structs import replace
 
-from audits.attack.rules import Threshold, levels_at, plan_event, violation
+from audits.attack.rules import Threshold, levels_at, most_beyond, plan_event
 from audits.attack.runs import (
     SHARED_SEEDS,
     THIN,
@@ -68,6 +68,7 @@ class Trial:
     odd: int = 0  #: runs with the same noise whose sides differ in more than numbers
     moved: Floats | None = None  #: mean difference of the numbers of such runs
     survey: Survey = ()  #: how wide results are reduced
+    new: int = 0  #: at δ > 0: columns in which the changed unit has a value that no other row of the pair has
 
     def hand_to(self, crew: Crew) -> None:
         """Make the pair's sides the datasets 0 and 1 of the crew."""
@@ -143,21 +144,23 @@ def most_suspicious(
     compared = _compared(crew, screened, challenge.seed, screen, findings)
     # Rounds keep fewer pairs each, by fixed numbers: what a confidence bound for each pair would save was not
     # tried, since attacks on sums of slow code succeed in ten of ten seeds as it is.
+    new = {each: found for each in compared if challenge.delta and (found := new_values(each.pair))}
     trials = [
-        Trial(each.pair, pace=pace, odd=each.odd, moved=movement(each.runs) if screen.paired else None)
-        for each in _shortlist(compared, min(most, WIDE_PAIRS) if survey else most)
+        Trial(
+            each.pair,
+            pace=pace,
+            odd=each.odd,
+            moved=movement(each.runs) if screen.paired else None,
+            new=new.get(each, 0),
+        )
+        for each in _shortlist(compared, min(most, WIDE_PAIRS) if survey else most, new)
     ]
     for trial in trials if survey else ():
         trial.survey, trial.moved = survey, DIRECTION
     further = max(planned.certify // 2, 1000)
     judge = judge_of(challenge, further)
-    for number, (kept, of_base, runs) in enumerate(planned.rounds):
-        trials = _next_round(trials, kept, of_base)
-        share = (crew.seconds_left() - crew.seconds / 2) / (len(planned.rounds) - number) / len(trials)
-        if share <= 0:
-            crew.hurried = True
-            break
-        runs = min(runs, max(room // len(trials), THIN))  # noqa: PLW2901
+
+    def tried(runs: int, share: float) -> None:
         for trial in trials:  # crashes make a pair slow
             more_runs(crew, trial, runs, challenge.seed, share)
             note_mutation(findings, trial.left)
@@ -167,6 +170,19 @@ def most_suspicious(
                 trial.expected = expected_of(challenge, further, learned.left, learned.right)[1]
         trials.sort(key=lambda trial: -trial.promise)
         progress(f"{len(trials)} pairs compared")
+
+    for number, (kept, of_base, runs) in enumerate(planned.rounds):
+        trials = _next_round(trials, kept, of_base)
+        share = (crew.seconds_left() - crew.seconds / 2) / (len(planned.rounds) - number) / len(trials)
+        if share <= 0:
+            crew.hurried = True
+            break
+        tried(min(runs, max(room // len(trials), THIN)), share)
+    novel = [trial for trial in trials[1:] if trial.new and not trials[0].new]
+    runs = min(planned.train, max(room // 2, THIN)) - len(trials[0].left)
+    if novel and runs >= TRAIN and not crew.hurried:  # more runs show whether one is beyond δ
+        trials = [trials[0], novel[0]]
+        tried(runs, crew.seconds_left() / 8)
     return trials[0], len(compared)
 
 
@@ -174,7 +190,8 @@ def _next_round(trials: list[Trial], most: int, of_base: int) -> list[Trial]:
     """Return the `most` trials for the next round, sorted by promise; at most `of_base` of one base.
 
     A quarter is reserved for pairs whose texts, failures or kinds differ, however rarely, an eighth
-    for those with finer bits on one side, and one for those that move oddly.  The rest alternates between the
+    for those with finer bits on one side, one for those that move oddly, and one for new values, which a
+    threshold shows too often.  The rest alternates between the
     highest promise and the best expected bound, since a violation in a few runs is mostly luck.  Noise is the
     same on all pairs, so where results move alike both are equal: one such pair comes before all others.
     """
@@ -185,6 +202,8 @@ def _next_round(trials: list[Trial], most: int, of_base: int) -> list[Trial]:
     room = max(most // KEPT // 2, 1)
     kept += [trial for part, trial in finer[:room] if part > FINER and trial not in kept]
     kept += [trial for trial in trials if trial.candidate.base == ON_WALK and trial not in kept][:room]
+    novel = [trial for trial in trials if trial.new and trial not in kept]
+    kept += sorted(novel, key=lambda trial: (-trial.new, -trial.unlike_runs))[:room]
     by_bound = sorted(trials, key=lambda trial: -trial.expected)
     in_turn = [each for pair in zip(trials, by_bound, strict=True) for each in pair]
     kinds: dict[tuple[float, float], Trial] = {}
@@ -218,7 +237,7 @@ def judge_of(challenge: Challenge, runs: int) -> Callable[[Floats, Floats], floa
             return 1000.0 + expected
         beyond = 0.0
         if curve is None:
-            beyond = max(violation(left, right, epsilon, delta), violation(-right, -left, epsilon, delta))
+            beyond = most_beyond(left, right, epsilon, delta)[1]
         if beyond > CLEAR:
             return 100.0 + beyond
         sign = 1 if rule.direction == "left" else -1
@@ -245,6 +264,19 @@ class ComparedPair:
     def kind(self) -> tuple[int, float, float]:
         """Return how the results move, alike for many pairs."""
         return self.odd, round(self.moved, 6), round(self.alone, 6)
+
+
+def new_values(pair: Pair) -> int:
+    """Return in how many columns a unit has a value that no other row of either side has."""
+    sides = pair.left, pair.right
+    if any(side.dtype == object or side.ndim not in (1, 2) or not side.size for side in sides):
+        return 0
+    columns = [[Counter(column.tolist()) for column in side.reshape(len(side), -1).T] for side in sides]
+    return sum(
+        any(times == 1 and value not in other for value, times in one.items())
+        or any(times == 1 and value not in one for value, times in other.items())
+        for one, other in zip(*columns, strict=False)
+    )
 
 
 def rare_moves(crew: Crew, walk: Sequence[Pair], seed: int) -> list[Pair]:
@@ -373,12 +405,14 @@ def _distance(a: Outcome, b: Outcome, scales: dict[str, Floats]) -> float:
     return text + float(np.sqrt((units * units).sum())) or 2.0  # the sign of a zero, the bits of a NaN
 
 
-def _shortlist(compared: Sequence[ComparedPair], most: int) -> list[ComparedPair]:
+def _shortlist(
+    compared: Sequence[ComparedPair], most: int, new: Mapping[ComparedPair, int]
+) -> list[ComparedPair]:
     """Return the `most` pairs for the first round, mostly by movement.
 
     Half of them are at most two of each base.  A quarter has odd runs.  A quarter moves most in units of
     its own noise; half of that quarter is on plain bases, without noise from other sampled rows.  A quarter
-    moves as the fewest others do.
+    moves as the fewest others do.  An eighth of `new` ones has most new values.
     """
     order = sorted(compared, key=lambda each: -each.moved)
     alike = Counter(each.kind for each in order)
@@ -387,11 +421,12 @@ def _shortlist(compared: Sequence[ComparedPair], most: int) -> list[ComparedPair
     for each in order:
         of_base.setdefault(each.pair.base, []).append(each)
     unlike = sorted((each for each in order if each.odd), key=lambda each: -each.odd)[: most // KEPT]
+    novel = sorted(new, key=lambda each: -new[each])[: most // KEPT // 2]
     spread = [each for ranked in of_base.values() for each in ranked[:2]][: most // 2]
     quiet = sorted(compared, key=lambda each: -each.alone)
     plain = [each for each in quiet if each.pair.base.startswith(PLAIN)][: most // KEPT // 2]
     quiet = [*plain, *quiet[: most // KEPT - len(plain)]]
-    return list(dict.fromkeys([*unlike, *quiet, *rare[: most // KEPT], *spread, *order]))[:most]
+    return list(dict.fromkeys([*unlike, *novel, *quiet, *rare[: most // KEPT], *spread, *order]))[:most]
 
 
 def more_runs(crew: Crew, trial: Trial, runs: int, seed: int, seconds: float) -> None:

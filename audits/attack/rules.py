@@ -379,9 +379,12 @@ def _guessing(rates: Rates, runs: int, risk: float, delta: Fraction) -> Floats:
     return expected
 
 
-def violation(left: Floats, right: Floats, epsilon: float, delta: float) -> float:
-    """Return how many standard deviations the best event is beyond the claim, on training scores."""
+def most_beyond(left: Floats, right: Floats, epsilon: float, delta: float) -> tuple[Threshold, float]:
+    """Return the event that is beyond the claim by most standard deviations of P − e^ε·Q − δ, and these."""
     cuts, n = cuts_of(left, right), min(len(left), len(right))
     seen, factor = counted_rates(left, right, cuts), np.exp(min(epsilon, 50.0))
-    hits, alarms = seen.hits[0], factor * seen.alarms[0]
-    return float(((hits - alarms - delta) / np.sqrt((hits + factor * alarms) / n)).max())
+    alarms = factor * seen.alarms
+    beyond = (seen.hits - alarms - delta) / np.sqrt((seen.hits + factor * alarms) / n)
+    turned, place = np.unravel_index(np.argmax(beyond), beyond.shape)
+    rule = Threshold(-float(cuts[place]), "right") if turned else Threshold(float(cuts[place]), "left")
+    return rule, float(beyond.max())

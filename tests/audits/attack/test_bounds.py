@@ -13,12 +13,12 @@ from audits.attack.planning import likelihood_rates
 from audits.attack.rules import (
     Guess,
     largest_rejected,
+    most_beyond,
     plan_guess,
     plan_known_guess,
     plan_known_threshold,
     plan_threshold,
     tail_bound,
-    violation,
 )
 from benchmarks.audits import fit
 from tests.depth import deep
@@ -198,8 +198,18 @@ def test_bets_choose_the_event_that_pays():
 def test_violations_are_told_from_their_absence():
     rng = np.random.default_rng(1)
     held, out = rng.normal(1, 1, 4000), rng.normal(0, 1, 4000)
-    assert violation(held, out, 0.5, 0.0) > 4
-    assert violation(held, out, 5.0, 0.0) < 2.5
+    assert most_beyond(held, out, 0.5, 0.0)[1] > 4
+    assert most_beyond(held, out, 5.0, 0.0)[1] < 2.5
+    rare = np.zeros(4000)
+    rare[:60] = 1  # 1.5 % of the runs on one side, none on the other
+    for first, second, event in (
+        (rare, 0 * rare, ("left", 1.0)),
+        (0 * rare, -rare, ("right", 1.0)),
+    ):
+        rule, beyond = most_beyond(first, second, 1.0, 0.005)
+        assert beyond > 4
+        assert (rule.direction, rule.cut) == event
+        assert most_beyond(first, second, 1.0, 0.014)[1] < 1
     held, out = (rng.random(4000) < chance for chance in (0.99, 0.5))
     rule, expected = plan_threshold(held * 1.0, out * 1.0, Fraction(0), RISK, 4000)
     assert rule.direction == "right"

@@ -8,8 +8,9 @@ import pytest
 
 from audits.api.arguments import described, terms_of
 from audits.attack.black_box import attack
-from audits.attack.pair_search import rare_moves
+from audits.attack.pair_search import new_values, rare_moves
 from audits.attack.runs import Challenge, silent
+from audits.datasets.bases import Pair
 from audits.datasets.named_pairs import walk
 from audits.datasets.neighbours import candidates
 from audits.datasets.shape import Shape
@@ -105,3 +106,51 @@ def test_rare_kinds_are_refuted(in_process, name, high):
     plan = Challenge(Fraction(1), Fraction(0), 20_000, Fraction(1, 20), 1)
     found = attack(crew, candidates(shape, 1), plan, silent, walk(shape, 1))
     assert found.verdict(Fraction(1)) == "REFUTED"
+
+
+@looped(
+    ("left", "right", "columns"),
+    [
+        ([1, 1, 2, 2], [1, 1, 2, 3], 1),
+        ([1, 1, 2, 3], [1, 1, 2, 2], 1),
+        ([1, 1], [1, 1, 2], 1),
+        ([1, 2, 2], [2, 2], 1),
+        ([1, 1, 2], [1, 2, 2], 0),  # 1 and 2 are on both sides
+        ([1, 1], [1, 1, 1], 0),
+        ([[0, 5], [0, 6]], [[0, 5], [1, 7]], 2),
+        ([[0, 5], [0, 5]], [[0, 5], [0, 7]], 1),
+        ([], [1], 0),
+    ],
+)
+def test_values_that_no_other_row_has_are_counted(left, right, columns):
+    one, other = np.array(left, float), np.array(right, float)
+    assert new_values(Pair(one, other, "")) == columns
+    assert new_values(Pair(other, one, "")) == columns
+
+
+def of_keys(threshold):
+    """Show noisy counts of keys that somebody has, above a threshold: a key of one person seldom is."""
+
+    def shown(data, rng):
+        counts = np.bincount(data.astype(int), minlength=4)
+        noisy = counts + rng.geometric(P, 4) - rng.geometric(P, 4)
+        return [int(v) if n and v >= threshold else None for v, n in zip(noisy, counts, strict=True)]
+
+    return shown
+
+
+#: A key of one person is above 5 with probability .0134 and above 6 with .0049.
+cut, kept = of_keys(5), of_keys(6)
+
+
+@deep
+@pytest.mark.statistical(1e-3)  # a sound one is refuted in one audit of a thousand
+def test_a_key_of_one_person_that_is_shown_too_often_is_refuted(in_process):
+    """Noise for ε = 1 under add-remove, and δ = .005 for what is shown."""
+    shape = of_rows(8, "add-remove", 3.0)
+    plan = Challenge(Fraction(1), Fraction("0.005"), 20_000, Fraction(1, 20), 1)
+    verdicts = {}
+    for name in ("cut", "kept"):
+        crew = in_process(Code(f"{__name__}:{name}", ()), seconds=10**6)
+        verdicts[name] = attack(crew, candidates(shape, 1), plan, silent).verdict(Fraction(1))
+    assert verdicts == {"cut": "REFUTED", "kept": "NOT REFUTED"}
