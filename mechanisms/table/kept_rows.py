@@ -20,7 +20,7 @@ _GOLDEN: Final = np.uint64(0x9E3779B97F4A7C15)
 _FACTORS: Final = ((30, np.uint64(0xBF58476D1CE4E5B9)), (27, np.uint64(0x94D049BB133111EB)))
 _ENDS, _BEGINS = np.uint64(2**24 - 1), np.uint64(40)  #: bits of a digest that are sorted by first
 HELD: Final = 2**20  #: rows that are held before those that cannot count are left out
-SHARES: Final = 32  #: in which they are held, each with as many of them
+PARTS_OF_UNITS: Final = 32  #: in which they are held, each with as many of them
 
 
 def digests_of(first: Floats, later: Floats) -> Digests:
@@ -78,13 +78,13 @@ class KeptRows:
 
     def __init__(self, most: int) -> None:
         """Begin without rows."""
-        self._shares = [_Share(most) for _ in range(SHARES)]
+        self._shares = [_Share(most) for _ in range(PARTS_OF_UNITS)]
 
     def add(self, units: Words, digests: Digests, codes: Floats) -> None:
         """Add rows, each with the key of its unit, its digests and its codes."""
-        numbers = (_bits(units) >> np.uint64(32)) % np.uint64(SHARES)
+        numbers = (_bits(units) >> np.uint64(32)) % np.uint64(PARTS_OF_UNITS)
         order = np.argsort(numbers, kind="stable")
-        ends = np.searchsorted(numbers[order], np.arange(SHARES + 1))
+        ends = np.searchsorted(numbers[order], np.arange(PARTS_OF_UNITS + 1))
         for number in np.flatnonzero(np.diff(ends)).tolist():
             some = order[ends[number] : ends[number + 1]]
             self._shares[number].add(units[some], digests[some], codes[some])
@@ -113,7 +113,7 @@ class _Share:
         """Add rows; leave out those that cannot count where too many are held."""
         self._parts.append((units, digests, codes))
         self.held += len(units)
-        if self.held > max(HELD // SHARES, 3 * self._least // 2):
+        if self.held > max(HELD // PARTS_OF_UNITS, 3 * self._least // 2):
             self._shorten()
 
     def rows(self) -> tuple[Words, Floats]:
