@@ -13,8 +13,9 @@ from typing import Any
 
 from dpaccount.documents import Place
 from dpaccount.errors import InputError
-from dpaccount.exact import double
+from dpaccount.exact import double, to_digits
 from dpaccount.numerics.bisection import bisect
+from dpaccount.numerics.intervals import ball, ceil_of, precision
 from dpaccount.plan import events as ev
 from dpaccount.plan.event_base import Event
 from dpaccount.plan.events import Plan
@@ -30,6 +31,7 @@ ROW_BY_ROW = (
     "make_impute_constant",
     "make_is_equal",
 )
+EPSILON_DIGITS = 20  #: of an ε that no decimal is
 NO_NOISE = ev.Approximate(epsilon=0, delta=1)  #: a release without noise: nothing is guaranteed
 OPENDP = ("0.12", "0.13", "0.14", "0.15", "0.16")  #: versions whose serialized form is known
 
@@ -104,6 +106,8 @@ def _dp_events(place: Place) -> list[Event]:
     if not isinstance(place.value, dict) or "type" not in place.value:
         raise place.wrong("this is no DpEvent", 'an event is {"type": "GaussianDpEvent", …}')
     kind = place.child("type").text()
+    if kind in _REFUSED:
+        raise place.wrong(f"{kind} has no meaning here", _REFUSED[kind])
     if kind not in _DP_EVENTS:
         known = ", ".join(_DP_EVENTS)
         raise place.wrong(f"{kind} has no meaning here", f"read are {known}")
@@ -158,6 +162,29 @@ def _laplace(table: dict[str, Place]) -> list[Event]:
     return [ev.Laplace(scale=scale) if scale else NO_NOISE]
 
 
+def _response(table: dict[str, Place]) -> list[Event]:
+    """Return the response of p and k: the truth has 1 − p + p/k, each other answer p/k; ε is rounded up."""
+    p, k = table["noise_parameter"].number(0, 1), table["num_buckets"].integer(1)
+    if k == 1 or not p:  # one answer says nothing, and without noise each says all
+        return [] if k == 1 else [NO_NOISE]
+    with precision(128):
+        epsilon = to_digits(ceil_of(ball(k * (1 - p) / p).log1p()), up=True, digits=EPSILON_DIGITS)
+    return [ev.RandomizedResponse(epsilon=epsilon, k=k)]
+
+
+def _discrete_gaussian(table: dict[str, Place]) -> list[Event]:
+    """Return that noise: their sensitivity is that of a function, not of a record's value in a sum.
+
+    Of an unknown dimension what holds in all of them is charged, as of two.
+    """
+    unknown = table["dimension"].value is None
+    sigma, moved = table["sigma"].real(0), table["sensitivity"].number(0)
+    dimension = 2 if unknown else table["dimension"].integer(1)
+    with table["sensitivity"].placing():
+        noise = ev.DiscreteGaussian(sigma=sigma or 1, sensitivity=moved, dimension=dimension)
+    return [noise] if sigma else [NO_NOISE]
+
+
 def _repeated(table: dict[str, Place]) -> list[Event]:
     """Return the best of several runs: an infinite shape, written as text, is Poisson."""
     once, mean = _together(table["event"]), table["mean"].number(1, 10**100)
@@ -203,6 +230,20 @@ _DP_EVENTS: dict[str, tuple[tuple[str, ...], Callable[[dict[str, Place]], list[E
             )
         ],
     ),
+    "DiscreteGaussianDpEvent": (("sigma", "sensitivity", "dimension"), _discrete_gaussian),
+    "RandomizedResponseDpEvent": (("noise_parameter", "num_buckets"), _response),
+    "ExponentialMechanismDpEvent": (
+        ("epsilon",),
+        lambda table: [ev.Exponential(epsilon=table["epsilon"].number(0))],
+    ),
+    "PermuteAndFlipDpEvent": (
+        ("epsilon",),
+        lambda table: [ev.PermuteAndFlip(epsilon=table["epsilon"].number(0))],
+    ),
+    "EpsilonDeltaDpEvent": (
+        ("epsilon", "delta"),
+        lambda table: [ev.Approximate(epsilon=table["epsilon"].number(0), delta=table["delta"].number(0, 1))],
+    ),
     "ZCDpEvent": (("rho", "xi"), _concentrated),
     "MixtureOfGaussiansDpEvent": (("standard_deviation", "sensitivities", "sampling_probs"), _mixture),
     "SelfComposedDpEvent": (("event", "count"), _several),
@@ -231,6 +272,11 @@ _DP_EVENTS: dict[str, tuple[tuple[str, ...], Callable[[dict[str, Place]], list[E
     ),
     "RepeatAndSelectDpEvent": (("event", "mean", "shape"), _repeated),
     "SingleEpochTreeAggregationDpEvent": (("noise_multiplier", "step_counts"), _tree),
+}
+#: Their other types, and why.
+_REFUSED = {
+    "UnsupportedDpEvent": "it says of no mechanism what it costs: give an event of the one that was run",
+    "SampledWithReplacementDpEvent": "no bound is known for samples with replacement: draw without it",
 }
 
 

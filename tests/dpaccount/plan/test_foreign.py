@@ -1,11 +1,13 @@
 """Plans of other libraries: every type is read as what it means there, or refused by its name."""
 
+import contextlib
 import copy
 import json
 import math
 import random
 import subprocess
 import sys
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import opendp.prelude as dp
@@ -16,21 +18,32 @@ from dpaccount.accounting.accountant import Accountant
 from dpaccount.documents import parse_json
 from dpaccount.errors import InputError
 from dpaccount.plan.events import (
+    Approximate,
     DiscreteGaussian,
     DiscreteLaplace,
+    Exponential,
     Gaussian,
     GaussianMixture,
     Laplace,
+    PermuteAndFlip,
     Plan,
     PoissonReplaced,
     PoissonSubsampled,
+    RandomizedResponse,
     Repeated,
     SampledWithoutReplacement,
     Sequence,
     TruncatedPoisson,
     Zcdp,
 )
-from dpaccount.plan.foreign import TREE, dp_event_tree, opacus_history, opendp_measurement, to_dp_event
+from dpaccount.plan.foreign import (
+    NO_NOISE,
+    TREE,
+    dp_event_tree,
+    opacus_history,
+    opendp_measurement,
+    to_dp_event,
+)
 from dpaccount.plan.plan_file import read_plan
 from tests.depth import deep
 from tests.looped import looped
@@ -105,6 +118,17 @@ READ = [
         },
         [TruncatedPoisson(rate=0.5, population=4, batch=4, of=Gaussian(sigma=2))],
     ),
+    ({"type": "EpsilonDeltaDpEvent", "epsilon": 1, "delta": 1e-6}, [Approximate(epsilon=1, delta="1e-6")]),
+    ({"type": "ExponentialMechanismDpEvent", "epsilon": 0.5}, [Exponential(epsilon=0.5)]),
+    ({"type": "PermuteAndFlipDpEvent", "epsilon": 0.5}, [PermuteAndFlip(epsilon=0.5)]),
+    (
+        {"type": "DiscreteGaussianDpEvent", "sigma": 2.0, "sensitivity": 3.0, "dimension": 1},
+        [DiscreteGaussian(sigma=2, sensitivity=3)],
+    ),
+    (  # the bound of any dimension
+        {"type": "DiscreteGaussianDpEvent", "sigma": 2.0, "sensitivity": 1.5, "dimension": None},
+        [DiscreteGaussian(sigma=2, sensitivity=1.5, dimension=2)],
+    ),
     # a record is in one leaf, under at most four nodes of the larger tree
     (
         {"type": "SingleEpochTreeAggregationDpEvent", "noise_multiplier": 3.0, "step_counts": [4, 9]},
@@ -156,11 +180,56 @@ def test_poisson_samples_are_read_under_replace_one():
     assert 1.1 - 1e-12 < back["event"]["noise_multiplier"] <= 1.1
 
 
+@looped(("p", "k"), [(p, k) for p in ("0.5", "0.1", "1e-9") for k in (2, 8)])
+def test_a_randomized_response_is_that_of_their_noise_parameter(p, k):
+    """Their answers are 1 − p + p/k and p/k likely; one ε of ours, rounded up, has just these odds."""
+    event = {"type": "RandomizedResponseDpEvent", "noise_parameter": float(p), "num_buckets": k}
+    (found,) = tree(event, "replace-one").events
+    odds = (1 - Fraction(p) + Fraction(p) / k) / (Fraction(p) / k)
+    assert found.k == k
+    with localcontext(prec=50):
+        exact = Fraction(Decimal(odds.numerator).ln() - Decimal(odds.denominator).ln())
+    assert 0 <= found.epsilon - exact < found.epsilon / 10**19
+    with pytest.raises(InputError, match="no meaning under add-remove"):
+        tree(event)
+
+
+@looped(("p", "k", "means"), [(0, 2, [NO_NOISE]), (0, 1, []), (1, 4, [RandomizedResponse(epsilon=0, k=4)])])
+def test_a_randomized_response_at_the_ends(p, k, means):
+    event = {"type": "RandomizedResponseDpEvent", "noise_parameter": p, "num_buckets": k}
+    assert tree(event, "replace-one").events == tuple(means)
+
+
+#: Every class of dp_accounting's `dp_event` up to 0.6 and its sources of 2026, with or without a meaning here.
+DP_EVENTS = {
+    *("NoOp", "NonPrivate", "Unsupported", "RandomizedResponse", "EpsilonDelta", "Gaussian", "Laplace"),
+    *("DiscreteLaplace", "DiscreteGaussian", "SelfComposed", "Composed", "PoissonSampled"),
+    *("SampledWithReplacement", "SampledWithoutReplacement", "SingleEpochTreeAggregation"),
+    *("RepeatAndSelect", "MixtureOfGaussians", "ZC", "ExponentialMechanism", "PermuteAndFlip"),
+    "TruncatedSubsampledGaussian",
+}
+
+
+def test_every_class_of_dp_accounting_is_read_or_refused_with_its_reason():
+    for kind in DP_EVENTS:
+        with contextlib.suppress(InputError):
+            tree({"type": f"{kind}DpEvent"})
+            continue
+        with pytest.raises(InputError) as refused:
+            tree({"type": f"{kind}DpEvent"})
+        assert "read are" not in str(refused.value), kind
+
+
+def test_no_class_of_dp_accounting_is_missing_where_it_is_installed():
+    dp_event = pytest.importorskip("dp_accounting.dp_event", reason="dp_accounting is not installed")
+    theirs = {name for name in vars(dp_event) if name.endswith("DpEvent") and name != "DpEvent"}
+    assert theirs <= {f"{kind}DpEvent" for kind in DP_EVENTS}
+
+
 @looped(
     "kind",
     [
         "UnsupportedDpEvent",
-        "RandomizedResponseDpEvent",
         "SampledWithReplacementDpEvent",
         "os.system",
     ],
