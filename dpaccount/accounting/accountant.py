@@ -364,7 +364,7 @@ class Accountant:
         `distance`: how far the curve may lie above that of μ, in (0, 1); `rates`: the false-positive rates in
         (0, 1) at which bounds are to be close.  Raises `InputError` where one is out of range.
         """
-        from dpaccount.accounting.risk import risk_of  # SciPy, which other questions do without
+        from dpaccount.accounting.risk import risk_of  # what few questions need
 
         return risk_of(self._as_now(), distance, rates)
 

@@ -13,7 +13,7 @@ from a fine grid; Kulynych et al. 2024, arXiv 2407.02191, rates from the whole c
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -39,7 +39,7 @@ MOST_MU = 20  #: from here on a μ says nothing: an attack is right but for 10^�
 MIN_RATE, MOST_EPSILON = 1e-300, 600  #: of rates and ε that are looked at in doubles
 ALMOST = 1 - 1e-9  #: an advantage from which on no first guess is made
 TRIES = 16  #: points that are looked at for a rate, between those that are known, at most
-RANGE_PARTS = 300  #: parts of the range in which a best ε is sought, below which it is close enough
+CLOSE = 1e-4  #: of a rate, by which it may be lower at a point that was not looked at
 
 
 @dataclass(frozen=True)
@@ -197,10 +197,28 @@ def _look(curve: _AskedCurve, rate: Fraction) -> None:
     places = [first, *sorted(at for at in known if first < at < last), last]
     best = min(range(1, len(places) - 1), key=lambda k: height(places[k]))
     low, high = places[best - 1], places[best + 1]
-    from scipy.optimize import minimize_scalar  # slow to import, and reports need this module
+    _look_between(height, *places[best - 1 : best + 2])
 
-    close = (high - low) / RANGE_PARTS
-    minimize_scalar(height, bounds=(low, high), method="bounded", options={"maxiter": TRIES, "xatol": close})
+
+def _look_between(height: Callable[[float], float], low: float, best: float, high: float) -> None:
+    """Look around the lowest of three points, until little is left.
+
+    Beyond the lowest point a convex curve lies above the line from the point on its other side.  Where that
+    leaves more, the least of a parabola and the middle of the longer side take turns.
+    """
+    for turn in range(TRIES):
+        middle, left, right = height(best), best - low, high - best
+        falls, rises = (height(low) - middle) / left, (height(high) - middle) / right
+        if max(falls * right, rises * left) <= CLOSE * middle:
+            return
+        at = best - left / 2 + (left + right) / 2 * falls / (falls + rises)
+        at = max(at, best + right / 8) if falls * right > rises * left else min(at, best - left / 8)
+        if turn % 2:
+            at = best + right / 2 if right > left else best - left / 2
+        if height(at) > middle:
+            low, high = (low, at) if at > best else (at, high)
+        else:
+            low, best, high = (best, at, high) if at > best else (low, at, best)
 
 
 def share_argument(name: str, value: Exact) -> Fraction:

@@ -53,6 +53,7 @@ from dpaccount.numerics.intervals import ball, between, ceil_of, floor_of, log_f
 from dpaccount.numerics.work_budget import affordable, spend
 
 FEWEST_DIGITS = 4.0  #: of δ, that are always sought
+NEAREST = 2  #: sums that are tried before a new contour is sought
 MARGIN = 1.8  #: digits of δ beyond those of c times the width in ε, by which log δ moves in it
 
 
@@ -287,15 +288,21 @@ def _slope(curve: Callable[[Fraction], arb], at: float) -> float | None:
 
 def delta(product: Product, at: Fraction, gap: Fraction, digits: float) -> Ends | None:
     """Return an enclosure of δ(ε), within gap·δ where it can; None where no contour is affordable."""
+    for stored in _nearest(product, at):
+        low, high = _ends(stored.curve(at))
+        if high - low <= gap * high:
+            return low, high
     near, share = estimate_delta(product, float(at)), 1.0
     for power in (1, 1, 2):
         chosen = contour(product, near, digits, share * float(gap) / (near.c + 1))
         if chosen is None:
             return None
-        curve = Inversion(product, chosen).curve
-        value = curve(at)
-        low, high = floor_of(value), ceil_of(value)
+        stored = Inversion(product, chosen)
+        curve = stored.curve
+        low, high = _ends(curve(at))
         if high - low <= gap * high:
+            if (shared := kept()) is not None:
+                shared.setdefault(product, {})[at] = stored
             break
         if low > 0 and chosen.smooth:
             share *= max(0.6 * float(gap * high / (high - low)) ** power, 1e-4)
@@ -303,3 +310,13 @@ def delta(product: Product, at: Fraction, gap: Fraction, digits: float) -> Ends 
             near.epsilon, min(near.log_delta, log_float(high)), _slope(curve, float(at)) or near.c
         )
     return low, high
+
+
+def _ends(value: arb) -> Ends:
+    return floor_of(value), ceil_of(value)
+
+
+def _nearest(product: Product, at: Fraction) -> list[Inversion]:
+    """Return the sums of this product that are shared here, of those found nearest to ε: they may do."""
+    known: dict[Fraction, Inversion] = (kept() or {}).get(product, {})
+    return [known[epsilon] for epsilon in sorted(known, key=lambda each: abs(each - at))[:NEAREST]]
