@@ -19,7 +19,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Never
 
 from dpaccount.accounting import account
-from dpaccount.accounting.methods.answer import Answer, largest_answer
+from dpaccount.accounting.methods.answer import Answer, intersect_upper, largest_answer
+from dpaccount.accounting.own_bounds import Implied, OwnBounds
 from dpaccount.accounting.worst_unit import Scalar, Worst, delta_scalar, epsilon_scalar, worst
 from dpaccount.errors import BudgetError, InputError
 from dpaccount.exact import Enclosure, Exact, Number, exact_argument
@@ -30,7 +31,7 @@ from dpaccount.pairs.composition import Composition
 from dpaccount.pairs.of_events import group_compositions
 from dpaccount.plan import groups
 from dpaccount.plan.cover_partition import UnitClass, attained_classes, unit_classes
-from dpaccount.plan.event_base import Amount, Event, OnSample, Stream, sum_of_bounds, times_bound, walk
+from dpaccount.plan.event_base import Amount, Event, OnSample, Stream, times_bound, walk
 from dpaccount.plan.events import BallsInBins, BandedPoisson, GaussianMixture, Plan, Planned
 from dpaccount.relation import Relation
 
@@ -120,6 +121,28 @@ class _Counted:
     def classes(self) -> list[UnitClass]:
         """Return the classes of units."""
         return unit_classes(self.plan.events)
+
+    @cached_property
+    def own(self) -> OwnBounds:
+        """Return what single units cost at most in other theories."""
+        return OwnBounds(
+            self._most(Event.pure),
+            self._most(_of_samples(Event.mu_squared)),
+            self._most(_of_samples(Event.zcdp)),
+        )
+
+    def _most(self, bound: Callable[[Event], Amount]) -> Amount:
+        """Return the largest sum of bounds over units; None if one has none."""
+        once, most = cache(bound), Fraction(0)
+        for unit in self.classes:
+            total = Fraction(0)
+            for event, count in unit.items:
+                amount = once(event)
+                if amount is None:
+                    return None
+                total += count * amount
+            most = max(most, total)
+        return most
 
 
 class Accountant:
@@ -256,7 +279,12 @@ class Accountant:
             epsilon_scalar(target),
             width,
         )
-        return self._remembered(("epsilon", target, width), lambda: grown() or self._grouped(question))
+        return self._remembered(
+            ("epsilon", target, width),
+            lambda: self._cut(
+                grown() or self._grouped(question), lambda most: self._own().epsilon(target, most)
+            ),
+        )
 
     def worst_delta(self, epsilon: Exact, gap: Exact = GAP) -> Worst:
         """Return δ(epsilon) with the unit that pays it and the method."""
@@ -271,7 +299,10 @@ class Accountant:
             width,
         )
         now = self._as_now()
-        return now._remembered(("delta", at, width), lambda: now._grouped(question))
+        return now._remembered(
+            ("delta", at, width),
+            lambda: now._cut(now._grouped(question), lambda most: now._own().delta(at, most)),
+        )
 
     def _remembered(self, asked: tuple[object, ...], answer: Callable[[], Worst]) -> Worst:
         """Return the remembered answer, or a new one, which is remembered."""
@@ -300,7 +331,8 @@ class Accountant:
             raise InputError(f"order {order} is out of range", "it must be above 1")
         # From group privacy nothing finite follows: only what the events say of groups counts.
         question = _PlanQuestion(lambda total, gap: renyi(total, at), lambda _: math.inf, None, GAP)
-        return self._as_now()._grouped(question)
+        now = self._as_now()
+        return now._cut(now._grouped(question), lambda most: now._own().renyi(at, most))
 
     @question()
     def _grouped(self, question: _PlanQuestion) -> Worst:
@@ -358,15 +390,20 @@ class Accountant:
         known = None if lower is None or found.bounds.lower is None else min(lower, upper)
         return replace(found, bounds=Enclosure(known, upper))
 
-    def risk(self, distance: Exact = "1e-8", rates: Sequence[Exact] = ("0.001", "0.01", "0.1")) -> "Risk":
+    def risk(
+        self, distance: Exact | None = "1e-8", rates: Sequence[Exact] = ("0.001", "0.01", "0.1")
+    ) -> "Risk":
         """Return what an attacker learns at most: advantage, true-positive rates, and μ up to a distance.
 
-        `distance`: how far the curve may lie above that of μ, in (0, 1); `rates`: the false-positive rates in
-        (0, 1) at which bounds are to be close.  Raises `InputError` where one is out of range.
+        `distance`: how far the curve may lie above that of μ, in (0, 1), or None where no μ is sought.
+        `rates`: the false-positive rates in (0, 1) at which bounds are to be close.
+
+        Raises `InputError` where one is out of range.
         """
         from dpaccount.accounting.risk import risk_of  # what few questions need
 
-        return risk_of(self._as_now(), distance, rates)
+        now = self._as_now()
+        return risk_of(now, distance, rates, now._own())
 
     def charge(self, event: Event) -> Never:
         """Refuse always: a plan is fixed beforehand; charges that depend on answers need a filter."""
@@ -380,7 +417,7 @@ class Accountant:
 
         None if some event has no zCDP bound, or a sample only that of the release on all units.
         """
-        return self._scalar(_of_samples(Event.zcdp), self.group**2)
+        return self._own().zcdp
 
     def gdp(self) -> Fraction | None:
         """Return an upper bound on the largest μ² over units.
@@ -388,19 +425,24 @@ class Accountant:
         None if some event is not GDP, or a sample only as the release on all units is: it has a μ up to a
         distance (`risk`).
         """
-        return self._scalar(_of_samples(Event.mu_squared), self.group**2)
+        return self._own().gdp
 
     def pure(self) -> Fraction | None:
         """Return the largest pure ε over units, an upper bound; None if it is infinite."""
-        return self._scalar(Event.pure, self.group)
+        return self._own().pure
 
-    def _scalar(self, bound: Callable[[Event], Fraction | None], scale: int) -> Fraction | None:
-        once = cache(bound)
-        totals = [
-            sum_of_bounds(times_bound(n, once(event)) for event, n in unit.items) for unit in self.classes
-        ]
-        known = [total for total in totals if total is not None]
-        return scale * max(known, default=Fraction(0)) if len(known) == len(totals) else None
+    def _own(self) -> OwnBounds:
+        """Return the three for the group: kε, (kμ)² and k²ρ (Bun & Steinke 2016; Dong, Roth & Su 2022)."""
+        one, square = self._now.own, self.group**2
+        return OwnBounds(
+            times_bound(self.group, one.pure), times_bound(square, one.gdp), times_bound(square, one.zcdp)
+        )
+
+    def _cut(self, found: Worst, implied: Callable[[Implied], Implied]) -> Worst:
+        """Return an answer that is at most what the plan's own numbers imply; its ends must meet."""
+        above, method = implied((found.bounds.upper, found.method))
+        bounds = intersect_upper(Answer(found.bounds, found.method), above).bounds
+        return replace(found, bounds=bounds, method=method if bounds.lower is None else found.method)
 
 
 def _together(events: Sequence[Event]) -> list[Event]:

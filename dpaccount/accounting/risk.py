@@ -20,6 +20,9 @@ from fractions import Fraction
 from statistics import NormalDist
 from typing import Any
 
+from flint import arb
+
+from dpaccount.accounting.own_bounds import OwnBounds
 from dpaccount.accounting.profile import Costs, Point, draw_trade_off, given_or_new, trade_off
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure, Exact, exact_argument, formatted, shown
@@ -33,9 +36,11 @@ REPORTED_RATES = (Fraction(1, 1000), Fraction(1, 100), Fraction(1, 10))  #: of f
 DISTANCE = Fraction(1, 10**8)
 EVEN = Fraction(1, 2)  #: the prior of an attacker who knows nothing of either dataset
 GAP = Fraction(1, 10**4)  #: relative width of δ that is asked for: rates are read to three digits
+OWN_DIGITS = 12  #: of the least μ² where it is nearly the plan's own
 FIRST_SLACK = Fraction(1, 1000)  #: of μ², to begin with: so much may a bound lie above the least
 ADVANTAGE_GAP = Fraction(1, 10**9)  #: the same of an advantage
-MOST_MU = 20  #: from here on a μ says nothing: an attack is right but for 10^−23
+MOST_MU = 20  #: beyond, none is sought: an attack is right but for 10^−23
+NOTHING_KNOWN = OwnBounds()
 MIN_RATE, MOST_EPSILON = 1e-300, 600  #: of rates and ε that are looked at in doubles
 ALMOST = 1 - 1e-9  #: an advantage from which on no first guess is made
 TRIES = 16  #: points that are looked at for a rate, between those that are known, at most
@@ -46,8 +51,8 @@ CLOSE = 1e-4  #: of a rate, by which it may be lower at a point that was not loo
 class Risk:
     """What an attacker learns at most; rates and beliefs are exact numbers, rounded up.
 
-    `mu`: an enclosure of the least μ up to `distance`; None where none below `MOST_MU` was proved, as where
-    an event fails with a probability of `distance` or more.
+    `mu`: an enclosure of the least μ up to `distance`; None where none up to `MOST_MU` was proved, nor is one
+    of the plan itself known, as where an event fails with a probability of `distance` or more.
     `advantage`: of the true- over the false-positive rate, at most: the total variation distance, δ(0).
     `points`: the points of the profile that bound every rate.
     """
@@ -56,6 +61,7 @@ class Risk:
     distance: Fraction
     advantage: Enclosure
     points: tuple[Point, ...]
+    gdp: Fraction | None = None  #: a μ² without any distance
 
     def true_positives(self, at: Exact) -> Fraction:
         """Return a bound on the true-positive rate of any attack with false-positive rate `at` in [0, 1].
@@ -63,7 +69,9 @@ class Risk:
         It is close at the rates for which the risk was asked, and holds at every other.
         Raises `InputError` where `at` is out of range.
         """
-        return 1 - trade_off(self.points, exact_argument("false-positive rate", at))
+        rate = exact_argument("false-positive rate", at)
+        found = 1 - trade_off(self.points, rate)
+        return found if self.gdp is None else min(found, _gaussian_power(self.gdp, rate))
 
     def belief(self, at: Exact, prior: Exact = EVEN) -> Fraction:
         """Return how sure an attacker may be, by Bayes, after an alarm at false-positive rate `at`.
@@ -99,11 +107,17 @@ class Risk:
 
 
 @allowance(PROFILE)
-def risk_of(costs: Costs, distance: Exact | None = DISTANCE, rates: Sequence[Exact] = REPORTED_RATES) -> Risk:
+def risk_of(
+    costs: Costs,
+    distance: Exact | None = DISTANCE,
+    rates: Sequence[Exact] = REPORTED_RATES,
+    own: OwnBounds = NOTHING_KNOWN,
+) -> Risk:
     """Return what an attacker learns from what has these `costs`, such as an `Accountant`.
 
     `distance`: in (0, 1), of the curve from the Gaussian's; None: no μ is sought.
     `rates`: false-positive rates in (0, 1) at which the bounds are to be close.
+    `own`: what is known of the costs in other theories.
 
     Raises `InputError` where one is out of range.
     """
@@ -114,13 +128,14 @@ def risk_of(costs: Costs, distance: Exact | None = DISTANCE, rates: Sequence[Exa
         advantage = curve(Fraction(0))
         mu: Enclosure | None = None
         with suppress(OutOfReach):
-            mu = None if apart is None else _mu(curve, apart)
+            mu = None if apart is None else _mu(curve, apart, own.gdp)
         with suppress(OutOfReach):
             for rate in sorted(set(wanted)):
                 _look(curve, rate)
-    return Risk(
-        mu, apart or Fraction(0), advantage, tuple(Point(at, curve.found[at]) for at in sorted(curve.found))
-    )
+    if own.pure is not None:
+        curve.found[own.pure] = Enclosure(Fraction(0), Fraction(0))
+    points = tuple(Point(at, curve.found[at]) for at in sorted(curve.found))
+    return Risk(mu, apart or Fraction(0), advantage, points, own.gdp)
 
 
 class _AskedCurve:
@@ -141,8 +156,8 @@ class _AskedCurve:
         return self.found[at]
 
 
-def _mu(curve: _AskedCurve, distance: Fraction) -> Enclosure | None:
-    """Return the least μ up to a distance."""
+def _mu(curve: _AskedCurve, distance: Fraction, own: Fraction | None) -> Enclosure | None:
+    """Return the least μ up to a distance; `own` is a μ² that needs none."""
     end = curve.costs.epsilon(distance, GAP).upper
     if end == math.inf:  # an event fails more often
         return None
@@ -152,11 +167,19 @@ def _mu(curve: _AskedCurve, distance: Fraction) -> Enclosure | None:
 
     if not end or not excess(Fraction(0)):
         return Enclosure(Fraction(0), Fraction(0))
-    most = Fraction(MOST_MU**2)
-    square = domination.least(excess, Fraction(end), most, FIRST_SLACK, lambda: curve.found)
-    if square == most:
-        return None
-    least = Fraction(0)
+    least, most = Fraction(0), Fraction(MOST_MU**2)
+    if own is not None:  # a curve of this μ is nowhere further from those of smaller ones than at μ²/2
+        height = Fraction(curve(own / 2).lower or 0) - distance
+        with precision(domination.BITS):
+            least = domination.least_at(own / 2, height, least, own, digits=OWN_DIGITS)[0]
+    if own is not None and (least * (1 + FIRST_SLACK) >= own):
+        square = own
+    else:
+        most = most if own is None else min(most, own)
+        square = domination.least(excess, Fraction(end), most, FIRST_SLACK, lambda: curve.found)
+        if square == most and own is None:
+            return None
+        square = square if square < most or own is None else own
     with precision(domination.BITS):
         for at, delta in sorted(curve.found.items()):
             least = domination.least_at(at, Fraction(delta.lower or 0) - distance, least, square)[0]
@@ -196,7 +219,6 @@ def _look(curve: _AskedCurve, rate: Fraction) -> None:
     first, last = math.log((1 - least) / (1 - share)), math.log(least / share)
     places = [first, *sorted(at for at in known if first < at < last), last]
     best = min(range(1, len(places) - 1), key=lambda k: height(places[k]))
-    low, high = places[best - 1], places[best + 1]
     _look_between(height, *places[best - 1 : best + 2])
 
 
@@ -219,6 +241,17 @@ def _look_between(height: Callable[[float], float], low: float, best: float, hig
             low, high = (low, at) if at > best else (at, high)
         else:
             low, best, high = (best, at, high) if at > best else (low, at, best)
+
+
+def _gaussian_power(square: Fraction, rate: Fraction) -> Fraction:
+    """Return Φ(Φ⁻¹(rate) + μ), rounded up: the largest true-positive rate under μ-Gaussian DP."""
+    if not MIN_RATE < rate < 1:
+        return Fraction(1)
+    with precision(domination.BITS):
+        root, at, off = arb(2).sqrt(), LAW.inv_cdf(float(rate)), 1e-15
+        while not (-arb(at) / root).erfc() / 2 >= ball(rate):
+            at, off = at + off * (1 + abs(at)), 2 * off
+        return min(Fraction(1), ceil_of((-(arb(at) + ball(square).sqrt()) / root).erfc() / 2))
 
 
 def share_argument(name: str, value: Exact) -> Fraction:

@@ -13,7 +13,7 @@ from fractions import Fraction
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.calibration.calibrate import FINE, Calibration, search
 from dpaccount.accounting.calibration.unknown import Unknown, plans_of
-from dpaccount.accounting.risk import DISTANCE, MOST_MU, risk_of, share_argument
+from dpaccount.accounting.risk import DISTANCE, MOST_MU, share_argument
 from dpaccount.errors import InputError
 from dpaccount.exact import Enclosure, Exact, exact_argument, shown
 from dpaccount.numerics.work_budget import CALIBRATION
@@ -22,6 +22,7 @@ from dpaccount.plan.events import DiscreteGaussian, Plan
 
 RATE = Fraction(1, 100)  #: the false-positive rate of a target that names none
 LEAST_MU = Fraction(1, 10**6)
+NEAR = Fraction(1, 10**4)  #: of a μ: an enclosure that is no wider took a single point of the curve
 FIRST_DELTA = Fraction(1, 10**5)  #: the δ of a first guess
 RISK_WORK = 4 * CALIBRATION  #: of a search each of whose costs takes dozens of points of a curve
 
@@ -70,8 +71,8 @@ class RiskTarget:
             found = whole.delta(0, gap)
             return Enclosure(found.lower, found.upper)
         if self.kind == "mu":
-            return risk_of(whole, self.distance, ()).mu or Enclosure(None, math.inf)
-        return Enclosure(None, risk_of(whole, None, (self.at,)).true_positives(self.at))
+            return whole.risk(self.distance, ()).mu or Enclosure(None, math.inf)
+        return Enclosure(None, whole.risk(None, (self.at,)).true_positives(self.at))
 
 
 def calibrate_risk(
@@ -106,11 +107,15 @@ def settle_risk(unknown: Unknown, target: RiskTarget) -> Calibration:
             "more discrete Gaussian noise may cost more: it has no least for this target",
             "calibrate to an epsilon and delta: an advantage of at most A is (0, A)-differential privacy",
         )
-    exact = target.kind == "advantage"
+    coarse = target.kind == "true-positive rate"
 
-    def cost(value: Fraction, gap: Fraction | None) -> Enclosure:
-        return target.cost(unknown.accountant(value), gap or FINE)
+    def cost(value: Fraction, gap: Fraction | None = None) -> Enclosure:
+        nonlocal coarse
+        found = target.cost(unknown.accountant(value), gap or FINE)
+        if target.kind == "mu" and (found.lower is None or found.lower * (1 + NEAR) < found.upper):
+            coarse = True
+        return found
 
-    found = search(unknown, cost, target.most, FIRST_DELTA, lambda: not exact, RISK_WORK)
+    found = search(unknown, cost, target.most, FIRST_DELTA, lambda: coarse, RISK_WORK)
     label = target.kind if target.kind != "true-positive rate" else f"{target.kind} at {shown(target.at)}"
     return replace(found, of=label)

@@ -102,18 +102,20 @@ def _estimated(curve: Curve, end: Fraction, most: Fraction) -> Fraction:
     return found
 
 
-def least_at(at: Fraction, height: Fraction, low: Fraction, high: Fraction) -> tuple[Fraction, Fraction]:
+def least_at(
+    at: Fraction, height: Fraction, low: Fraction, high: Fraction, digits: int = DIGITS
+) -> tuple[Fraction, Fraction]:
     """Return [a, b] around the least μ² with δ_μ(at) ≥ height, between `low` and `high`; a is proved.
 
     Every μ² below a has δ_μ(at) < height, if those below `low` have.  Far below `high` there is no search.
     """
 
     def reached(mu2: Fraction) -> bool:
-        return not gaussian.delta(at, (mu2, mu2), 40) < ball(height)
+        return not gaussian.delta(at, (mu2, mu2), 20 + 4 * digits) < ball(height)
 
     if not low and reached(high / MOST_APART):
         return low, high / MOST_APART
-    return (low, low) if reached(low) else bisect(reached, low, high, relative=Fraction(1, 10**DIGITS))
+    return (low, low) if reached(low) else bisect(reached, low, high, relative=Fraction(1, 10**digits))
 
 
 def _decimal(value: Fraction) -> Fraction:

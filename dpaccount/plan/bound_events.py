@@ -68,8 +68,10 @@ class Zcdp(Event):
         """Return (ξ·k·(1 + 1/2 + … + 1/k), k²ρ) (Bun & Steinke 2016, Proposition 27).
 
         D_α(P‖R) ≤ kα/(kα − 1)·D_{(kα−1)/(k−1)}(P‖Q) + D_{kα}(Q‖R), and kα/(kα − 1) < k/(k − 1), so that
-        ξ_k = ξ_{k−1}·k/(k − 1) + ξ.
+        ξ_k = ξ_{k−1}·k/(k − 1) + ξ.  Where ρ = 0 it is pure, and kξ is enough.
         """
+        if not self.rho:
+            return replace(self, xi=k * self.xi)
         with precision(128):
             harmonic = ceil_of((ball(k) + 1).digamma() + arb.const_euler())
         return replace(self, rho=k * k * self.rho, xi=self.xi * k * harmonic)

@@ -1,6 +1,7 @@
 """Properties that hold for every event, whatever its curve is."""
 
 import math
+import random
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache
@@ -13,6 +14,8 @@ from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.methods import upper
 from dpaccount.accounting.methods.answer import EpsilonAt
 from dpaccount.errors import InputError
+from dpaccount.numerics.closed import gaussian, renyi
+from dpaccount.numerics.intervals import ball, ceil_of
 from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan import events as ev
 from dpaccount.plan.events import Plan, Relation
@@ -20,6 +23,7 @@ from tests.depth import deep
 from tests.looped import looped
 
 GAP = "1e-4"
+WIDTH = Fraction(1, 10**12)
 SAMPLES = {
     "gaussian": ev.Gaussian(sigma=3),
     "discrete_gaussian": ev.DiscreteGaussian(sigma=4),
@@ -526,3 +530,59 @@ def test_a_sample_of_several_discrete_gaussians_is_not_that_of_one():
     discrete, continuous = cost(ev.DiscreteGaussian), cost(ev.Gaussian)
     assert continuous.lower * Fraction(99, 100) < discrete.upper
     assert discrete.lower < continuous.upper * Fraction(101, 100)
+
+
+# ------------------------------------------------------------------ no answer lies above the plan's own numbers
+
+OFFSET = ev.Zcdp(rho=0, xi="1/4")
+ALONE = {**SAMPLES, "pure zcdp": OFFSET, "high orders": ev.Rdp(points=[(64, 1)])}
+BESIDE = [(), (ev.Exponential(epsilon="1/2"),), (OFFSET,), (ev.Gaussian(sigma=4), ev.Zcdp(rho="1/50"))]
+
+
+def own_numbers_bound(whole):
+    pure, square, rho = whole.pure(), whole.gdp(), whole.zcdp()
+    near = 1 + Fraction(1, 10**12)
+    for target in (Fraction(0), Fraction(1, 10**6), Fraction(3, 10)):
+        found = whole.epsilon(target, GAP).upper
+        assert pure is None or found <= pure
+        if target:
+            assert (
+                square is None or found <= near * gaussian.epsilon(target, (square, square), WIDTH)[1] + WIDTH
+            )
+            if rho is not None:
+                assert found <= near * renyi.epsilon(lambda order: ball(order * rho), target) + WIDTH
+    for at in {Fraction(0), Fraction(1, 2), pure or Fraction(2)}:
+        found = whole.delta(at, GAP).upper
+        if pure is not None:
+            assert found <= near * Fraction(max(0.0, -math.expm1(at - pure) / (1 + math.exp(-pure))))
+        if square is not None:
+            assert found <= near * ceil_of(gaussian.delta(at, (square, square)))
+        if rho is not None:
+            assert found <= near * renyi.delta(lambda order: ball(order * rho), at)
+    for order in (Fraction(11, 10), Fraction(2), Fraction(50)):
+        found = whole.renyi(order).upper
+        assert pure is None or found <= pure
+        assert square is None or found <= order * square / 2
+        assert rho is None or found <= order * rho
+
+
+@looped(("name", "group"), [("pure zcdp", 3), ("laplace", 1)])
+def test_no_answer_lies_above_the_own_numbers(name, group):
+    event = ALONE[name]
+    own_numbers_bound(Accountant(accountant(event).plan, group))
+
+
+@deep
+@pytest.mark.parametrize("group", [1, 2, 3])
+@pytest.mark.parametrize("name", ALONE)
+def test_no_answer_of_any_kind_lies_above_the_own_numbers(name, group, depth):
+    rng = random.Random(f"{name} {group} {depth.seed()}")
+    for _ in range(2):
+        count, beside = rng.choice((1, 3)), rng.choice(BESIDE)
+        try:
+            whole = Accountant(accountant(replace(ALONE[name], count=count), *beside).plan, group)
+            whole.epsilon("1/2", GAP)
+        except InputError:  # of groups nothing is known
+            assert group > 1
+            continue
+        own_numbers_bound(whole)
