@@ -116,6 +116,6 @@ def settle_risk(unknown: Unknown, target: RiskTarget) -> Calibration:
             coarse = True
         return found
 
-    found = search(unknown, cost, target.most, FIRST_DELTA, lambda: coarse, RISK_WORK)
+    found = search(unknown, cost, target.most, FIRST_DELTA, lambda: coarse, RISK_WORK, target.kind)
     label = target.kind if target.kind != "true-positive rate" else f"{target.kind} at {shown(target.at)}"
     return replace(found, of=label)

@@ -19,6 +19,7 @@ from dpaccount.accounting.accountant import GAP
 from dpaccount.accounting.calibration.first_guess import first_guess
 from dpaccount.accounting.calibration.least_noise import (
     COARSE_GAP,
+    NoBracketError,
     first_met,
     from_there_on,
     least_noise,
@@ -39,6 +40,7 @@ ROUGH = COARSE_GAP, Fraction(1, 10**5), Fraction(1, 10**7)  #: widths that are a
 APART = 4  #: times its width that a cost is away from the target where the search need not know it better
 CLOSE_COUNT = 10**6  #: releases of which no enclosure in closed form is narrower than an ordinary answer
 SLOW = CALIBRATION / 60  #: work of an answer of which a close search would need too many
+FAR = Fraction(2) ** 16  #: times a first guess, or a part of it, where a search has gone astray
 MORE = Fraction(11, 10), Fraction(3, 2), Fraction(4), Fraction(64)  #: times the noise that was found
 
 Costing = Callable[..., Enclosure]  #: (value, gap) ↦ ε at the target's δ
@@ -135,18 +137,20 @@ def search(
     delta: Fraction,
     coarse: Callable[[], bool],
     work: float = CALIBRATION,
+    aim: str = "epsilon or delta",
 ) -> Calibration:
     """Return the number whose cost is proved to be at most a target.
 
     `cost`: (value, gap) ↦ an enclosure; `delta`: the search begins where (target, delta) would be met.
     `coarse`: whether costs are too expensive for a close search; `work`: a limit on its steps.
+    `aim`: what the target is called in errors.
     """
 
     def within_work(value: Fraction, gap: Fraction | None = None) -> Enclosure:
         if exhausted():
             raise InputError(
                 f"{unknown.at or 'it'} could not be calibrated within {granted(work):,.0f} steps of work",
-                "ask for a smaller plan or a larger delta",
+                f"ask for a smaller plan or a larger {aim}",
             )
         return cost(value, gap)
 
@@ -154,12 +158,15 @@ def search(
         # One search asks dozens of similar questions, which share contours and values of transforms.
         with allowance(work), shared():
             if unknown.whole:
-                return _whole(unknown, within_work, target)
+                return _whole(unknown, within_work, target, aim)
             return _real(unknown, within_work, target, delta, coarse)
+    except NoBracketError as found:
+        which, size = ("any", "smaller") if found.any_meets else ("no", "larger")
+        raise InputError(f"{which} noise meets this target", f"ask for a {size} {aim}") from None
     except OutOfReach:  # the search went on to numbers that nothing can be computed with
         raise InputError(
             f"no {unknown.key} that can be computed with meets this target",
-            "ask for a larger epsilon or delta",
+            f"ask for a larger {aim}",
         ) from None
 
 
@@ -199,9 +206,13 @@ def _real(
     def number(noise: Fraction) -> Fraction:
         return noise if unknown.falls else 1 / noise
 
-    needed = _Needed(cost, epsilon, coarse)
+    needed, strayed = _Needed(cost, epsilon, coarse), unknown.key != "value"
 
     def loss(noise: Fraction) -> Enclosure:
+        nonlocal strayed
+        if not (strayed or start < noise * FAR < start * FAR**2):
+            strayed = True
+            _check_direction(unknown, cost(number(start / 256), GAP), cost(number(start * 4), GAP))
         if least is not None and noise < least:
             return Enclosure(least, Fraction(1 << 64))
         return needed(number(noise))
@@ -224,12 +235,23 @@ def _real(
                 raise InputError(
                     f"the cost is not monotone: {float(number(noise)):.6g} meets the target, and"
                     f" {float(number(noise * more)):.6g} does not",
-                    "calibrate a number of which more costs less (grows: more)",
+                    "calibrate a number of which more costs less, or with grows=True more",
                 )
     return Calibration(unknown.key, *first_met(cost, number(noise), epsilon, up=unknown.falls))
 
 
-def _whole(unknown: Unknown, cost: Costing, epsilon: Fraction) -> Calibration:
+def _check_direction(unknown: Unknown, here: Enclosure, further: Enclosure) -> None:
+    """Raise `InputError` where the cost rises in what was said to be noise."""
+    if further.upper <= here.upper:
+        return
+    if unknown.falls:
+        raise InputError("the cost grows with the number, so that no least one is enough", "give grows=True")
+    raise InputError(
+        "the cost falls as the number grows, so that no largest one is enough", "leave grows out"
+    )
+
+
+def _whole(unknown: Unknown, cost: Costing, epsilon: Fraction, aim: str) -> Calibration:
     """Return the largest (least) whole number whose cost is proved to be at most ε."""
     first = max(int(unknown.least), 1)
 
@@ -240,9 +262,7 @@ def _whole(unknown: Unknown, cost: Costing, epsilon: Fraction) -> Calibration:
     if not fits(first):
         if unknown.falls:  # the least value that there is is enough
             return Calibration(unknown.key, Fraction(first), str(first), cost(Fraction(first), GAP))
-        raise InputError(
-            f"not even {unknown.key} = {first} meets this target", "ask for a larger epsilon or delta"
-        )
+        raise InputError(f"not even {unknown.key} = {first} meets this target", f"ask for a larger {aim}")
     most = MAX_COUNT if unknown.most is None else int(unknown.most)
     low, step = first, 1
     while fits(min(low + step, most)):

@@ -21,6 +21,14 @@ MAX_POWERS = 1 << 16  #: powers of two within which noise is sought (numbers in 
 FIRST_FACTORS = (Fraction(1025, 1024), Fraction(17, 16))  #: factors from the guess that are tried first
 
 
+class NoBracketError(Exception):
+    """Any noise meets the target (`any_meets`), or none does."""
+
+    def __init__(self, any_meets: bool) -> None:  # noqa: FBT001
+        super().__init__()
+        self.any_meets = any_meets
+
+
 def least_noise(
     loss: Callable[[Fraction], Enclosure],
     epsilon: Fraction,
@@ -34,6 +42,8 @@ def least_noise(
     `epsilon`: the target, at least 0; `delta`: that of the costs, in [0, 1).
     `guess`: a noise above 0 to begin at.
     `coarse`: whether costs at such a noise are too expensive for a close search; asked once.
+
+    Raises `NoBracketError` where no noise is just enough.
     """
     low, high = _bracket(lambda noise: loss(noise).upper <= epsilon, guess)
     rough = coarse(high)
@@ -148,9 +158,7 @@ def _bracket(enough: Callable[[Fraction], bool], guess: Fraction) -> tuple[Fract
     while not is_past(at(step)):
         step *= 2
         if step > 2 * MAX_POWERS:
-            if sign < 0:
-                raise InputError("any noise meets this target", "ask for a smaller epsilon or delta")
-            raise InputError("no noise meets this target", "ask for a larger epsilon or a delta above 0")
+            raise NoBracketError(sign < 0)
     step = least_integer(lambda exponent: is_past(at(exponent)), step // 2, step)
     ends = at(step - 1), at(step)
     return min(ends), max(ends)

@@ -11,7 +11,16 @@ from audits.cli import app
 from dpaccount.accounting.accountant import Accountant
 from dpaccount.accounting.risk_targets import calibrate_risk
 from dpaccount.errors import InputError
-from dpaccount.plan.events import DiscreteGaussian, Gaussian, Laplace, Plan, PoissonSubsampled, Pure
+from dpaccount.plan.events import (
+    Approximate,
+    DiscreteGaussian,
+    Gaussian,
+    Gdp,
+    Laplace,
+    Plan,
+    PoissonSubsampled,
+    Pure,
+)
 from tests.depth import deep
 
 F = Fraction
@@ -61,6 +70,35 @@ def test_the_target_is_kept_and_less_noise_does_not_keep_it(name, target):
 def test_what_grows_is_the_largest():
     found = calibrate_risk(lambda epsilon: Pure(epsilon=epsilon), advantage="0.1", grows=True)
     assert float(found) == pytest.approx(math.log(1.1 / 0.9), rel=1e-9)  # (e^ε − 1)/(e^ε + 1)
+
+
+@deep
+@pytest.mark.parametrize("mu", [1, 20])
+def test_gaussian_noise_of_a_mu_is_its_inverse(mu):
+    found = calibrate_risk(lambda sigma: Gaussian(sigma=sigma), mu=mu)
+    assert 1 <= mu * found.value <= 1 + F(1, 10**8)
+
+
+TARGETS = {"advantage": "0.1"}, {"mu": 1}, {"true_positives": "0.05"}
+
+
+@pytest.mark.parametrize(
+    "target", [pytest.param(each, marks=deep) if k else each for k, each in enumerate(TARGETS)]
+)
+def test_what_grows_is_named_where_it_is_wrong(target):
+    with pytest.raises(InputError, match=r"the cost grows with the number.*; give grows=True"):
+        calibrate_risk(lambda mu: Gdp(mu=mu), **target)
+    with pytest.raises(InputError, match=r"the cost falls as the number grows.*; leave grows out"):
+        calibrate_risk(noise, grows=True, **target)
+
+
+@deep
+def test_errors_speak_of_the_target():
+    def failing(scale):
+        return Plan("replace-one", [Approximate(epsilon=0, delta="0.2"), Laplace(scale=scale)])
+
+    with pytest.raises(InputError, match="no noise meets this target; ask for a larger advantage"):
+        calibrate_risk(failing, advantage="0.1")
 
 
 @pytest.mark.parametrize(
