@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 
 from dpaccount.accounting.methods.answer import UNREACHED
 from dpaccount.exact import Enclosure
@@ -51,15 +52,19 @@ class Growing:
     """The steps of an accountant at one moment, which others may follow in a new one (`grown`)."""
 
     steps: tuple[tuple[Event, int], ...] = ()
-    even: bool = True  #: whether every unit pays for every step
+    even: bool = True  #: whether every unit pays for every step, and as much as the worst one
+    attained: bool = True  #: whether some releases cost as much as the pairs say
     memory: _Memory = field(default_factory=_Memory)
 
     def grown(self, events: Iterable[Event]) -> "Growing":
         """Return the steps with further ones, and the same memory."""
         pieces = [(event, piece) for event in events for piece in event.pieces()]
-        even = all(cover is None and not event.uneven for event, (cover, _, _) in pieces)
         steps = (*self.steps, *((kind, times) for _, (_, times, kind) in pieces))
-        return Growing(steps, self.even and even, self.memory)
+        bounds = [kind for _, (_, _, kind) in pieces if not _attained(kind)]
+        # What such an event costs at least is another composition.
+        even = all(cover is None and not event.uneven for event, (cover, _, _) in pieces)
+        even = even and not any(composition_of([(kind, 1)], least=True).attained for kind in bounds)
+        return Growing(steps, self.even and even, self.attained and not bounds, self.memory)
 
     @property
     def released(self) -> int:
@@ -78,7 +83,7 @@ class Growing:
             with suppress(*UNREACHED), limited(granted(METHOD)):
                 close = self._begun(question)
             self.memory.failed = 0 if close else self.released
-        return close and Enclosure(*close)
+        return close and Enclosure(close[0] if self.attained else None, close[1])
 
     def _by_kept(self, question: Question) -> Ends | None:
         """Return the answer on the contours that are kept, where that is close."""
@@ -129,9 +134,14 @@ class Growing:
         return low, high
 
 
+@lru_cache(maxsize=256)
+def _attained(event: Event) -> bool:
+    return composition_of([(event, 1)]).attainment == Attained.ALWAYS
+
+
 def _both(total: Composition) -> list[Product] | None:
-    """Return the transforms of both directions, of pairs that are attained; None where there is none."""
-    if not total.pairs or total.upper or total.failures or total.attainment != Attained.ALWAYS:
+    """Return the transforms of both directions; None where there is none."""
+    if not total.pairs or total.upper or total.failures:
         return None
     products = [way.transform(summed=True) for way in (total, total.reversed())]
     known = [product for product in products if product is not None and not product.fails]

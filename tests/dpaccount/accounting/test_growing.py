@@ -17,9 +17,12 @@ from dpaccount.plan.events import (
     Gaussian,
     Laplace,
     Plan,
+    PoissonExamples,
     PoissonReplaced,
     PoissonSubsampled,
     Pure,
+    RandomAllocation,
+    TruncatedPoisson,
     Zcdp,
 )
 from tests.depth import deep
@@ -72,6 +75,28 @@ def test_steps_of_training_take_little_and_meet_the_whole():
     kept = next(iter(accountant._now.growing.memory.kept.values()))
     assert kept.begun == 41, "new contours for each step"
     assert {type(way) for way in kept.ways} == {GrowingInversion, GrowingBound}
+
+
+@deep
+@pytest.mark.parametrize(
+    "bound",
+    [
+        TruncatedPoisson(rate="0.01", population=1000, batch=12, of=Gaussian(sigma=1), count=50),
+        PoissonExamples(rate="0.01", examples=2, of=Gaussian(sigma=2), count=50),
+        RandomAllocation(steps=20, times=3, of=Gaussian(sigma=2)),
+    ],
+)
+def test_steps_that_are_only_bounded_take_little_too(bound):
+    """They have an upper end alone, that of the plan at once; what has a lower one keeps it."""
+    accountant = begun(bound)
+    for turn in range(2, 9):
+        accountant.compose([bound, Gaussian(sigma=50)])
+        at_once = [bound * turn, Gaussian(sigma=50) * (turn - 1)]
+        found, whole = accountant.epsilon("1e-5"), Accountant(at_once, relation="add-remove").epsilon("1e-5")
+        assert (found.lower is None) == (whole.lower is None)
+        assert abs(found.upper - whole.upper) <= 2 * ROOM * max(1, whole.upper)
+    kept = accountant._now.growing.memory.kept
+    assert bool(kept) == (bound.name != "random_allocation")
 
 
 @deep
