@@ -84,6 +84,8 @@ __all__ = [
     "Study",
     "Table",
     "Tree",
+    "TruncatedPoisson",
+    "TruncatedReplaced",
     "Zcdp",
     "audit",
     "calibrate",

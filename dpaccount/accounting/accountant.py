@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache
-from typing import TYPE_CHECKING, Any, Never
+from typing import TYPE_CHECKING, Any, Never, Union
 
 from dpaccount.accounting import account
 from dpaccount.accounting.methods.answer import Answer, intersect_upper, largest_answer
@@ -44,7 +44,7 @@ GAP = Fraction(1, 10**6)
 OF_CHAIN = 0.125  #: of the work that is left, for each question that a chain of groups asks
 
 
-Part = Plan | Planned | Event
+Part = Union["Accountant", Plan, Planned, Event]
 Parts = Part | Iterable[Part]  #: what an `Accountant` counts
 DeltaOf = Callable[[Fraction], Fraction]  #: ε ↦ an upper bound on δ of single units
 
@@ -84,11 +84,18 @@ class PlanCost(Enclosure):
         return self.accountant.plot(kind, axes)
 
 
-def _counted(parts: Parts, relation: Relation | str | None) -> Plan:
+def _counted(parts: Parts, relation: Relation | str | None, group: int) -> Plan:
     """Return the plan of all parts: runs have a relation, events alone one in which they have a meaning."""
     listed = list(parts) if isinstance(parts, Iterable) else [parts]
-    given = [part for part in listed if isinstance(part, Event)]
-    runs = [part for part in listed if not isinstance(part, Event)]
+    other = next((part for part in listed if isinstance(part, Accountant) and part.group != group), None)
+    if other is not None:
+        raise InputError(
+            f"an accountant for groups of {other.group} is counted for groups of {group}",
+            "give both one group",
+        )
+    flat = [part.plan if isinstance(part, Accountant) else part for part in listed]
+    given = [part for part in flat if isinstance(part, Event)]
+    runs = [part for part in flat if not isinstance(part, Event)]
     if not all(isinstance(run, Plan) or callable(getattr(run, "plan", None)) for run in runs):
         raise InputError(
             "a plan holds something that is no event", "give events of dpaccount.events, or runs"
@@ -148,12 +155,17 @@ class _Counted:
 class Accountant:
     """The cost of a plan for groups of `group` units (1: single units).
 
-    A `Plan` has its own relation, and so has a run, such as of `dpaccount.sgd`; several add up. Events alone,
-    one or several, are counted under `relation`: by default replace-one, or add-remove if they have a meaning
-    only there, as Poisson samples do.
+    A `Plan` has its own relation, and so have a run, such as of `dpaccount.sgd`, and an accountant; several
+    add up, accountants of the same `group` by ``+``, too.  Events alone, one or several, are counted under
+    `relation`: by default replace-one, or add-remove if they have a meaning only there, as Poisson samples
+    do.
 
     >>> from dpaccount.plan.events import Gaussian
     >>> Accountant(Gaussian(sigma=4, count=10)).epsilon(1e-5)
+    3.34140947 (±8e-10)
+
+    >>> both = Accountant(Gaussian(sigma=4, count=4)) + Accountant(Gaussian(sigma=4, count=6))
+    >>> both.epsilon(1e-5)
     3.34140947 (±8e-10)
 
     Answers are remembered, and `compose` adds events.
@@ -170,8 +182,12 @@ class Accountant:
             raise InputError(
                 f"a group of {group!r} is out of range", "it must be a whole number of at least 1"
             )
-        self._now = _Counted(plan if isinstance(plan, Plan) else _counted(plan, relation))
+        self._now = _Counted(plan if isinstance(plan, Plan) else _counted(plan, relation, group))
         self.group = group
+
+    def __add__(self, more: Parts) -> "Accountant":
+        """Return the accountant of both, for groups of this size."""
+        return Accountant([self, *(more if isinstance(more, Iterable) else [more])], self.group)
 
     @property
     def plan(self) -> Plan:
@@ -211,7 +227,7 @@ class Accountant:
         return self._now.classes
 
     def compose(self, more: Parts) -> None:
-        """Count further events or runs, too: a fresh ε after each step of a loop costs little.
+        """Count further events, runs or accountants, too: a fresh ε after each step of a loop costs little.
 
         As in every plan, their parameters may not depend on what was released; for those that do there are
         `dpaccount.Filter` and `dpaccount.Odometer`.  Raises `InputError` as `Accountant` does.
@@ -227,7 +243,7 @@ class Accountant:
 
         with unforked():  # threads take turns
             now = self._now
-            whole = _counted([now.plan, *(more if isinstance(more, Iterable) else [more])], None)
+            whole = _counted([now.plan, *(more if isinstance(more, Iterable) else [more])], None, self.group)
             growing, begun = now.growing or Growing(), len(now.plan.events) if now.growing else 0
             # One assignment: a question, or an interruption, meets the old plan or the new one.
             self._now = _Counted(

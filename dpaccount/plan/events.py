@@ -370,7 +370,7 @@ class Plan:
     def __add__(self, more: "Plan | Planned | Event | Iterable[Event]") -> "Plan":
         """Return the plan with further events, or with those of a plan or a run of the same relation."""
         if not isinstance(more, Plan | Event | Iterable):
-            more = more.plan()
+            more = more.plan() if callable(more.plan) else more.plan  # an accountant's is a property
         if isinstance(more, Plan) and more.relation != self.relation:
             raise InputError(
                 f"plans under {self.relation} and {more.relation} do not add up", "count both under one"

@@ -147,6 +147,7 @@ class TruncatedReplaced(TruncatedPoisson):
     """`TruncatedPoisson` where one unit's data changes, and both datasets have as many (replace-one only).
 
     Where it takes another one's place, both its values are at most twice the `sensitivity` away from that.
+    `rate`, `population`, `batch`, `of`, `count` and `cover` are as there.
     """
 
     name = "truncated_replaced"

@@ -9,6 +9,7 @@ from dpaccount.accounting.accountant import Accountant
 from dpaccount.errors import InputError
 from dpaccount.plan.events import (
     Gaussian,
+    Laplace,
     Plan,
     PoissonSubsampled,
     RandomizedResponse,
@@ -55,3 +56,28 @@ def test_events_alone_are_counted_under_the_relation_that_they_have():
         Accountant([sampled, RandomizedResponse(epsilon=1)])
     with pytest.raises(InputError, match="poisson_subsampled"):
         Accountant(sampled, relation="replace-one")
+
+
+def test_accountants_add_up():
+    a, b = Accountant(Gaussian(sigma=4, count=2), 2), Accountant(Plan("replace-one", Laplace(scale=5)), 2)
+    whole = [*a.plan.events, *b.plan.events]
+    for both in (a + b, Accountant([a, b], 2), Accountant([a, *b.plan.events], 2), a + b.plan.events):
+        assert (list(both.plan.events), both.group) == (whole, 2)
+    assert a.plan + b == Plan("replace-one", whole)
+    assert len(a.plan.events) == 1  # and neither has changed
+    a.compose(b)
+    assert (list(a.plan.events), len(b.plan.events)) == (whole, 1)
+
+
+def test_accountants_of_two_kinds_do_not_add_up():
+    one = Accountant(Gaussian(sigma=4))
+    for other, wrong in (
+        (Accountant(Gaussian(sigma=4), 2), "for groups of 2 is counted for groups of 1; give both one group"),
+        (Accountant(Gaussian(sigma=4), relation="add-remove"), "do not add up; count both under one"),
+    ):
+        for adding in (lambda: one + other, lambda: Accountant([one, other]), lambda: one.compose(other)):
+            with pytest.raises(InputError, match=wrong):
+                adding()
+    assert len(one.plan.events) == 1
+    with pytest.raises(InputError, match="no event"):
+        one + 3
