@@ -2,7 +2,7 @@
 
 >>> from dpaccount.plan.events import Gaussian
 >>> calibrate_risk(lambda sigma: Gaussian(sigma=sigma, count=4), advantage="0.1")
-value 7.957892673104 costs advantage ≤ 0.1
+value 7.957896561143 costs advantage = 0.1 (±7e-13)
 """
 
 import math

@@ -282,9 +282,10 @@ def test_who_is_interrupted_has_the_old_plan(monkeypatch):
     assert meet(accountant.epsilon("1e-5"), Accountant(accountant.plan).epsilon("1e-5"))
 
 
-def test_an_accountant_is_no_part_of_another_one():
-    with pytest.raises(InputError, match="no event"):
-        Accountant([begun(step())])
+def test_an_accountant_that_grew_is_counted_in_another_one():
+    one, other = begun(step(count=30)), begun(step(count=20))
+    one.compose(other)
+    assert meet(one.epsilon("1e-5"), Accountant(step(count=50)).epsilon("1e-5"))
 
 
 def test_a_width_below_all_doubles_is_another_methods():
