@@ -24,8 +24,8 @@ DPACCOUNT = """
     DpFtrl DpaccountError Enclosure Exponential Filter Gaussian GaussianMixture Gdp Laplace Ledger MatrixFactorisation
     Measure Odometer PermuteAndFlip Plan PoissonExamples PoissonReplaced PoissonSubsampled Private Pure
     RandomAllocation RandomizedResponse Rdp Relation Repeated SampledWithoutReplacement Sequence Session Shuffled
-    ShuffledResponse Study Table Tree Zcdp audit calibrate certify check events read_events release release_file sgd
-    sql
+    ShuffledResponse Study Table Tree TruncatedPoisson TruncatedReplaced Zcdp audit calibrate certify check events
+    read_events release release_file sgd sql
 """
 MECHANISMS = """
     Domain EXAMPLE InputError Integers Noise Private Rows Subject Tabular View accuracy confidence grid

@@ -74,8 +74,9 @@ UNCONFIRMED = (
     "truncated_poisson",
     "truncated_replaced",
 )  #: kinds of which the checker confirms nothing
-#: By how much the checker's δ may exceed the accountant's, relatively.
-WIDER = {"rdp": F(2), "sampled_without_replacement": F(1, 50)}
+#: By how much the checker's δ may exceed the accountant's, relatively.  Of two units of a pair the accountant knows
+#: the largest loss, the checker the convolution.
+WIDER = {"rdp": F(2), "sampled_without_replacement": F(1, 50), "dominating_pair": F(1, 40)}
 AT = F(1, 5)
 
 
