@@ -140,10 +140,11 @@ def test_chords_between_heights_above_a_curve_are_above_it():
 
 
 def test_sums_of_many_long_fractions_are_refused_early():
-    events = [{"event": "zcdp", "rho": f"1/{10**396 + 2 * k + 1}"} for k in range(300)]
     Work.begin(10**8)
-    with pytest.raises(Rejected, match="a sum of more digits"):
-        classes({"schema": "dpaccount/events/1", "relation": "add-remove", "events": events})
+    for kind, of in (("zcdp", "rho"), ("gdp", "mu")):
+        events = [{"event": kind, of: f"1/{10**396 + 2 * k + 1}"} for k in range(300)]
+        with pytest.raises(Rejected, match="a sum of more digits"):
+            classes({"schema": "dpaccount/events/1", "relation": "add-remove", "events": events})
     laws = [f"1/{10**396 + 2 * k + 1}" for k in range(300)]
     pair = {"event": "dominating_pair", "p": laws, "q": laws}
     with pytest.raises(Rejected, match="a sum of more digits"):
@@ -562,6 +563,25 @@ def test_normal_noise_is_within_reach_but_for_less_than_the_last_digit(square):
         deviations = exact(pairs.reach(Interval(digits), square)) / mp.sqrt(exact(square))
         assert mp.exp(-(deviations**2) / 2) < mpf(10) ** -digits
         assert 0 < deviations - math.isqrt(5 * digits) - 1 < mpf(10) ** -25
+
+
+@looped("sigma", [Fraction(1, 3), Fraction(5), Fraction(40)])
+def test_noise_on_the_integers_is_listed_but_for_less_than_the_last_digit(sigma):
+    for digits in (5, 30, 77):
+        tails, reach = pairs._gaussian_tails(Interval(digits), sigma)
+        assert len(tails) == reach + 2
+        assert tails[-1][1] < Decimal(10) ** -digits
+
+
+@looped(
+    ("low", "high"), [(0, 0), (-1, 1), (Fraction(-5, 3), Fraction(7, 3)), (Fraction(1, 9), Fraction(1, 8))]
+)
+def test_nodes_are_from_at_most_the_low_end_to_at_least_the_high_one(low, high):
+    for spacing in (Fraction(1, 7), Fraction(1, 2), Fraction(3)):
+        found = [*pairs.nodes(low, high, spacing)]
+        assert low - spacing < found[0] <= low
+        assert high <= found[-1] < high + spacing
+        assert {b - a for a, b in itertools.pairwise(found)} <= {spacing}
 
 
 @looped("rounds", [1, 3, 6, 8])
