@@ -33,6 +33,7 @@ EACH_WAITS, SOME_WAIT = 64, 8  #: rows each of which answers late, one by one; o
 MARKED = 48  #: maximum number of walks to rows that share a mark
 CROWDS, TIES, MOST_TIES = 30, 6, 5  #: walks between two crowds, and to equal rows; the most of these
 TOTALS_TO = 200  #: whole totals of a column at which one row is changed
+EACH_VALUE = 10_000  #: values of an integer column up to which one row takes each of them
 MAX_SORTED_COLUMNS = 6  #: number of columns by which tables are sorted, or filled with marks
 
 
@@ -44,6 +45,17 @@ def star(domain: Domain, relation: str, base: str, unit: int, records: Rows) -> 
         yield _changed(
             left, relation, base, unit, *((record, low + high - record) if moves else (low, record))
         )
+
+
+def each_value(domain: Domain) -> Iterator[tuple[int, Rows]]:
+    """Yield integer columns with few values, and a row of a dataset with each of these in turn."""
+    row = dataset(domain, "uniform", SEED)[domain.rows // 2]
+    for column, (low, high) in enumerate(zip(domain.low, domain.high, strict=True)):
+        if domain.integer[column] and 1 < high - low < EACH_VALUE:
+            values = np.arange(low, high + 1)
+            records = np.repeat(row[None], len(values), axis=0)
+            records[:, column] = values
+            yield column, records
 
 
 def empty(domain: Domain, relation: str) -> Iterator[Pair]:

@@ -11,14 +11,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
-from itertools import pairwise
+from itertools import pairwise, product
 from statistics import median
 
 import numpy as np
 from msgspec.structs import replace as changed
 
 from audits.datasets.bases import Pair
-from audits.datasets.tours import Walk
+from audits.datasets.tours import SEED, Walk, star
 from audits.hypothesis_tests.checks import Check, Finding, for_pair
 from audits.hypothesis_tests.extreme_inputs import difference_shown, possible_everywhere
 from audits.hypothesis_tests.replay import (
@@ -36,7 +36,7 @@ from audits.hypothesis_tests.smoke_test import NO_VALUE, void
 from dpaccount.errors import InputError
 from dpaccount.noise.proved import Proved
 from dpaccount.noise.receipt import rehearse
-from dpaccount.noise.samplers import Rehearsal
+from dpaccount.noise.samplers import Floats, Rehearsal
 from dpaccount.proof import Hypothesis
 from dpaccount.schemas.certificate import Evidence, ShownPair, Status
 from mechanisms.subject import Domain, Rows, Subject
@@ -176,6 +176,8 @@ def describe(pair: Pair, coins: int, wrong: str) -> ShownPair:
 
 
 CACHED_RUNS = 6  #: size of the cache of a tour's runs
+BESIDE = 30  #: records that one of an unusual total is compared with
+SIGNED_SUMS = 64  #: of the values of a query: of seven values all there are, but for the sign
 SAME = 8  #: datasets that have the same total, where all but few do
 COARSE, FINE = 16, 24  #: parts of a walk measured first, and halvings of parts with unusual movement
 
@@ -302,6 +304,26 @@ class Judge:
             for pair in walk.step(k):
                 self._judge_pair(tour, pair)
 
+    def along_values(self, domain: Domain, records: Rows, coins: int) -> None:
+        """Judge pairs in which one row becomes each of the records, and pairs of records far apart.
+
+        The ℓ1 distance is the largest difference of signed sums, of which some are looked at.
+        """
+        tour, unit = Tour(self, coins), domain.rows // 2 + 1
+        kept, sums, signs = list[Pair](), list[Floats](), None
+        for pair in star(domain, self.subject.relation, "uniform", unit, records):
+            self._judge_pair(tour, pair)
+            exact = tour.exact(pair.right) if len(pair.right) == domain.rows else None
+            if exact is not None and self.shared:
+                signs = _signs(len(exact)) if signs is None else signs
+                if signs.shape[1] == len(exact):
+                    kept.append(pair)
+                    sums.append(signs @ exact)
+        ends = np.stack([np.argmax(sums, axis=0), np.argmin(sums, axis=0)], axis=1) if sums else ()
+        for one, other in dict.fromkeys(map(tuple, np.array(ends).tolist())):
+            left, right = kept[one].right, kept[other].right
+            self._judge_pair(tour, Pair(left, right, kept[one].base, kept[one].seed, unit))
+
     def along_coins(self, pair: Pair, seeds: Iterable[int]) -> None:
         """Judge one pair under many public coins, where these change anything, with releases of one run."""
         data = max(pair.left, pair.right, key=np.sum)  # zeros hide a factor
@@ -329,6 +351,8 @@ class Judge:
                 found = bisect_left(steps, 1, key=lambda k: int(tour.total(walk.table(k)) != usual))
                 for pair in walk.step(found + 1) if steps else ():
                     self._judge_pair(tour, pair)
+                if steps:
+                    self.along_values(domain, walk.table(found + 1)[max(found - BESIDE, 0) : found + 1], 0)
                 return
 
 
@@ -358,6 +382,13 @@ class Tour:
         released = root.run if isinstance(root, Failed) else root
         return root if released is None else replayed(judge.subject, data, released, self.coins, again=False)
 
+    def exact(self, data: Rows) -> Floats | None:
+        """Return all exact values of a run, rounded; None if it fails or has none."""
+        run = self.run_on(data)
+        if isinstance(run, Failed) or not run.exact:
+            return None
+        return np.concatenate([np.asarray(exact, np.float64).ravel() for exact in run.exact.values()])
+
     def total(self, data: Rows) -> int | None:
         """Return the sum of all exact values of a run; None if it fails."""
         run = self.run_on(data)
@@ -377,3 +408,11 @@ class Tour:
         ):
             return np.inf
         return float(sum(np.abs(other.exact[part] - exact).sum() for part, exact in run.exact.items()))
+
+
+def _signs(width: int) -> Floats:
+    """Return rows of signs: all that begin with +, or, of many, their sum and drawn ones."""
+    if 2 ** (width - 1) <= SIGNED_SUMS:
+        return np.array([(1.0, *rest) for rest in product((1.0, -1.0), repeat=width - 1)])
+    drawn = np.random.default_rng(SEED).choice([1.0, -1.0], (SIGNED_SUMS - 1, width))
+    return np.vstack([np.ones(width), drawn])

@@ -251,6 +251,9 @@ def run_tours(
         ways.append(tours.empty(domain, relation))
     if walks:
         ways += [tours.series(domain, relation, marks.series), tours.totals(domain, relation)]
+    valued = [
+        chosen(f"values of column {column}", each, room // 8) for column, each in tours.each_value(domain)
+    ]
     coins = chosen("public coins", coins, len(ways) + len(walks))
     judge.seen.skipped = (
         f"The tests tried only some of the edge cases that they construct: {', '.join(cut)}." if cut else ""
@@ -259,6 +262,8 @@ def run_tours(
         judge.along(tour, coins[number % len(coins)])
     for number, walk in enumerate(walks, len(ways)):
         judge.along_walk(walk, coins[number % len(coins)])
+    for each in valued:
+        judge.along_values(domain, each, coins[0])
     play: object = type(named(judge.subject)).play
     if play is not Additive.play:  # which has no use for coins
         pair = next(tours.by_unit(domain, relation, "uniform", [middle]))

@@ -29,6 +29,7 @@ LONGEST, DEEPEST = 10_000, 4  #: of text and tables
 LONG, GROUPS = 24, 40  #: numbers that stand together, and how often
 IN_A_ROW = 10  #: numbers of a series
 RARE, MAX_ENTRIES, MAX_ODD = 50, 100_000, 200  #: one entry in so many; entries; numbers of such entries
+MAX_CELLS = 10**7  #: of an array of which unusual rows are looked for
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
@@ -64,7 +65,8 @@ def landmarks(subject: Subject, built: Iterable[float] = (), work: int = 1) -> L
     together = sorted((len(group), tuple(sorted(group))) for group in groups if 0 < len(group) <= LONG)
     grouped = tuple(group for _, group in together[:GROUPS])
     tables = [*vars(subject).values(), *(value for base in made_by.__mro__ for value in vars(base).values())]
-    odd = {number for table in [*_tables(files), *tables] for number in odd_numbers(table)}
+    of = [*_tables(files), *tables]
+    odd = {number for table in of for number in (*odd_numbers(table), *extreme_rows(table))}
     first = {*_chosen(numbers | fields), *sorted(odd)[:MAX_ODD]}  # before other numbers of long tables
     chosen = tuple(sorted({*first, *_chosen(kept, MAX_CONSTANTS - len(first))}))
     new = _chosen({*built} - numbers - kept)
@@ -212,6 +214,16 @@ def odd_numbers(table: Any) -> Iterator[float]:
         odd = {text for text, count in counts.items() if (count <= few if side else count > 1)}
         if len(entries) >= LONG and sum(counts[text] for text in odd) * RARE <= 2 * len(entries):
             yield from (n for entry in entries if repr(entry[side]) in odd for n in numbers_in(entry[0]))
+
+
+def extreme_rows(table: Any) -> Iterator[float]:
+    """Yield the places of the rows of a long array with the least and the largest sum, or most entries."""
+    if not isinstance(table, np.ndarray) or table.dtype.kind not in "iuf" or not table.ndim:
+        return
+    if LONG <= len(table) <= table.size <= MAX_CELLS:
+        rows = np.nan_to_num(table.reshape(len(table), -1).astype(np.float64))
+        for sizes in (rows.sum(axis=1), np.count_nonzero(rows, axis=1)):
+            yield from (float(sizes.argmin()), float(sizes.argmax()))
 
 
 def numbers_in(value: Any, depth: int = 0) -> Iterator[float]:

@@ -1,11 +1,13 @@
 """Careless: a branch on few values, all written down in the code."""
 
+from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
 from careless import Author
 
-from mechanisms.subject import Domain, View
+from dpaccount.proof import assume_l1, laplace
+from mechanisms.subject import Domain, View, shown_to_all
 
 
 class Imputed(Author):
@@ -88,3 +90,52 @@ class OccupiedOnly(Author):
     def play(self, data, noise, coins):
         occupied = sorted({int(v) // 10 for v in data[:, 0]})
         return View(public={"sum": self.noisy(data, noise), "cells": np.array(occupied)})
+
+
+WEIGHTS = np.arange(5800) * 37 % 101
+WEIGHTS[4217] = 150  # somebody typed 150 for 50
+
+
+class PublicWeights(Author):
+    """Adds the weight of each person's code, by a public table in which one is above 100."""
+
+    def domain(self):
+        return Domain(self.rows, (0.0,), (5799.0,), (True,))
+
+    def total(self, data):
+        return np.array([WEIGHTS[data[:, 0].astype(np.int64)].sum()])
+
+
+SHARES = np.array([np.roll([60, 40, 0, 0, 0], code % 5) for code in range(9000)])
+SHARES[4217] = [0, 0, 70, 0, 60]  # and here 70 for 40: further than 100 only from codes of others' districts
+
+
+class PublicShares(PublicWeights):
+    """Adds each person's shares of five districts; those of one code are more than a whole, and its own."""
+
+    rows: int = 40
+    scale: Fraction = Fraction(400)
+
+    def domain(self):
+        return Domain(self.rows, (0.0,), (8999.0,), (True,))
+
+    def proof(self, delta):
+        shares = assume_l1("sum", Fraction(200), self.relation, "movement")
+        return shown_to_all(laplace(shares, self.scale, Fraction(1), "sum"), "careless-codes", delta)
+
+    def total(self, data):
+        return SHARES[data[:, 0].astype(np.int64)].sum(axis=0)
+
+
+PLACES = np.tile([60, 40, 0, 0, 0], (90_000, 1))
+PLACES[41_217] = [0, 0, 70, 0, 60]
+
+
+class PublicPlaces(PublicShares):
+    """The same with more codes than are tried."""
+
+    def domain(self):
+        return Domain(self.rows, (0.0,), (89_999.0,), (True,))
+
+    def total(self, data):
+        return PLACES[data[:, 0].astype(np.int64)].sum(axis=0)
