@@ -2,6 +2,7 @@
 
 import json
 import platform
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import Field, dataclass, fields, is_dataclass
 from fractions import Fraction
@@ -32,10 +33,16 @@ from mechanisms.table.user_level import named
 
 
 def environment() -> dict[str, str]:
-    """Return the versions of the software that computed this; no user, host or path."""
+    """Return the versions of the software that computed this, and the time zone; no user, host or path."""
     packages = ("numpy", "scipy", "opendp", "python-flint", "hypothesis")
     versions = {name: metadata.version(name) for name in packages}
-    return {"dpaccount": dpaccount.__version__, "python": platform.python_version(), **versions}
+    zone = "/".join(dict.fromkeys(time.tzname))
+    return {
+        "dpaccount": dpaccount.__version__,
+        "python": platform.python_version(),
+        **versions,
+        "time zone": zone,
+    }
 
 
 def draft(

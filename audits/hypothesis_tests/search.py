@@ -13,6 +13,7 @@ import contextlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from audits.datasets.domain_pairs import named_coins, pairs, stepping
 from audits.datasets.drawing import draw_examples
 from audits.datasets.records import FITS, records, thin
 from audits.hypothesis_tests.checks import Check, check_of, untested
+from audits.hypothesis_tests.elsewhere import failing_elsewhere
 from audits.hypothesis_tests.extreme_inputs import WORK, difference_on_any_data
 from audits.hypothesis_tests.judge import Example, Judge, SearchResult, WorstPair, describe, evidence_on
 from audits.hypothesis_tests.replay import Failed, replayed, unlike
@@ -128,13 +130,15 @@ def _gather_on_rows(
         found = difference_on_any_data(subject, proved, domain, marks, seed)
         beyond = None if found is None else describe(*found)
     history = changed_by_earlier_runs(subject, first.runs)
+    again = partial(search, subject, proved, judges, marks, domain, examples=examples, seed=seed, sweep=True)
+    elsewhere = failing_elsewhere(subject, first.runs, lambda: again().failing) or [None] * len(tested)
     source, count, steps = digest_of_files(files), seen.count, {step["digest"]: step for step in proved.steps}
     evidence = []
     for index, (each, (check, bound)) in enumerate(zip(tested, checks, strict=True)):
         failing, worst = seen.failing[index] or history, seen.worst[index]
-        if failing is None and each.rule == "assume_view":
-            failing = beyond
-        elif failing is not None:
+        if failing is None:
+            failing = (beyond if each.rule == "assume_view" else None) or elsewhere[index]
+        else:
             shrunk = search(subject, proved, [check], marks, examples=examples, seed=seed, shrink=True)
             failing = shrunk.failing[0] or failing
             if seen.raised:

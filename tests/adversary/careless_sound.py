@@ -1,5 +1,6 @@
 """Odd and sound: what looks like one of the mistakes of this folder and is none."""
 
+from datetime import datetime
 from typing import ClassVar
 
 import numpy as np
@@ -57,6 +58,16 @@ class SinglePrecisionRows(Sound, Author):
 
     def total(self, data):
         return np.array([np.floor(data[:, 0].astype(np.float32)).astype(np.int64).sum()])
+
+
+class MachinesMonth(Sound, Author):
+    """Counts visits in December by the machine's clock: others elsewhere, and each of them once."""
+
+    highest: ClassVar[float] = 31_536_000.0
+
+    def total(self, data):
+        months = [datetime.fromtimestamp(each).month for each in data[:, 0].astype(np.int64).tolist()]
+        return np.array([100 * sum(month == 12 for month in months)])
 
 
 class PublicSample(Sound, Author):

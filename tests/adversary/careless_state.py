@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 import weakref
+from datetime import UTC, datetime
 from typing import ClassVar
 
 import numpy as np
@@ -231,3 +232,15 @@ class ReportsOwn(Author):
 
     def report(self, view):
         return {"above": int(view.own["above"].sum())}
+
+
+class LocalMonth(Author):
+    """Counts a visit more where its month is another one by the machine's clock: nowhere here, but elsewhere."""
+
+    highest: ClassVar[float] = 31_536_000.0
+    why: ClassVar[str] = "with TZ=Pacific/Auckland"
+
+    def total(self, data):
+        at = data[:, 0].astype(np.int64).tolist()
+        months = [{datetime.fromtimestamp(each, zone).month for zone in (UTC, None)} for each in at]
+        return np.array([sum(10 if len(each) == 1 else 120 for each in months)])

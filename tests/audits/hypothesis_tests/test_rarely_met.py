@@ -1,6 +1,8 @@
 """What the property tests construct: places in time, odd entries of tables, series, totals; nobody's field."""
 
+import os
 import sys
+import time
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -11,9 +13,13 @@ import pytest
 
 from audits.claim import read_claim
 from audits.datasets.bases import dataset, times
+from audits.datasets.tours import each_value
+from audits.hypothesis_tests.elsewhere import _move
+from audits.hypothesis_tests.judge import _signs
 from audits.hypothesis_tests.search import run_tours
+from audits.sandbox.fork import in_fork
 from audits.subjects.catalogue import subject_made
-from audits.subjects.code_constants import landmarks, odd_numbers
+from audits.subjects.code_constants import extreme_rows, landmarks, odd_numbers
 from mechanisms.sparse_vector import SparseVector
 from mechanisms.subject import Domain, View
 from mechanisms.subject.isolation import NotPlain, hidden
@@ -41,6 +47,43 @@ def test_entries_that_are_there_twice_or_weigh_more_are_odd():
     assert list(odd_numbers(np.arange(500) % 7)) == list(odd_numbers({"a": 1, "b": 2})) == []
 
 
+def test_places_of_unusual_rows_of_a_long_array_are_known():
+    shares = np.tile([60, 40, 0], (70_000, 1))
+    shares[41_217], shares[52_000], shares[63_001] = [70, 0, 60], [1, 0, 0], [40, 30, 30]
+    assert set(extreme_rows(shares)) >= {41_217, 52_000, 63_001}
+    assert set(extreme_rows(shares[:, 0] * 1.0)) >= {41_217, 52_000}
+    assert [*extreme_rows(shares[:5]), *extreme_rows([*shares]), *extreme_rows(np.array("a"))] == []
+
+
+def test_one_row_takes_each_value_of_a_whole_column():
+    domain = Domain(7, (0.0, -2.0, 0.0, 0.0), (9.0, 9000.0, 9.0, 2e4), (False, True, True, True))
+    tried = dict(each_value(domain))
+    assert [*tried] == [1, 2]
+    assert tried[1][:, 1].tolist() == [*range(-2, 9001)]
+    assert len(np.unique(tried[1][:, [0, 2, 3]], axis=0)) == 1
+    assert all(domain.contains(records[:7]) for records in tried.values())
+
+
+@pytest.mark.parametrize("width", [1, 2, 5, 7])
+def test_the_largest_difference_of_signed_sums_is_the_largest_l1_distance(width):
+    values = np.random.default_rng(width).normal(size=(20, width))
+    distances = np.abs(values[:, None] - values).sum(axis=2)
+    assert np.ptp(values @ _signs(width).T, axis=0).max() == pytest.approx(distances.max())
+    assert len(_signs(width)) <= len(_signs(40)) == 64
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin"])
+def test_runs_elsewhere_have_other_clocks_and_leave_this_process_its_own(zone, monkeypatch):
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    here, there = time.tzname, in_fork(lambda: [_move(), *time.tzname, time.localtime(0).tm_hour])
+    assert there[1:] == ["NZST", "NZDT", 12]
+    assert time.tzname == here
+    assert os.environ["TZ"] == zone
+    monkeypatch.undo()
+    time.tzset()
+
+
 def test_pairs_are_tried_at_every_public_coin_that_code_may_name():
     tried, subject = dict[int, int](), SparseVector()
     marks = replace(landmarks(subject), numbers=tuple(map(float, range(5, 50))))
@@ -48,7 +91,7 @@ def test_pairs_are_tried_at_every_public_coin_that_code_may_name():
         seen=SimpleNamespace(),
         subject=subject,
         along=lambda tour, coins: tried.setdefault(coins, sum(1 for _ in tour)),  # of the first tour
-        **dict.fromkeys(("along_coins", "along_records", "along_walk"), lambda *_: None),
+        **dict.fromkeys(("along_coins", "along_records", "along_values", "along_walk"), lambda *_: None),
     )
     run_tours(judge, subject.domain(), subject.relation, marks, [], 3)
     assert set(tried) == {0, 1, 3, *range(5, 50)}
