@@ -565,6 +565,34 @@ def test_normal_noise_is_within_reach_but_for_less_than_the_last_digit(square):
         assert 0 < deviations - math.isqrt(5 * digits) - 1 < mpf(10) ** -25
 
 
+def test_no_more_participations_count_than_fit_into_the_rounds():
+    given = {"rounds": 8, "separation": 3, "participations": 10}
+    assert streams.ftrl_square(given) == streams.tree_square(8, 3, 3)
+    falling = {"mechanism": "toeplitz", "coefficients": ["1", "1/2"]}
+    three = streams.ftrl_square({**given, **falling, "participations": 3})
+    assert streams.ftrl_square({**given, **falling}) == three
+    for wrong in ({"coefficients": ["1"]}, {"mechanism": "toeplitz"}):
+        with pytest.raises(Rejected, match="coefficients belong to toeplitz"):
+            streams.ftrl_square({**given, **wrong})
+
+
+def test_a_release_of_no_known_kind_has_no_measure():
+    with pytest.raises(Rejected, match="no measure is known"):
+        pairs.one_release(Interval(9), "unheard", (), Fraction(1), back=False)
+
+
+@looped("digits", [4, 9])
+def test_the_curve_of_zcdp_is_rounded_up(digits):
+    """At each node, at the order that is taken there (Canonne, Kamath & Steinke 2020, Proposition 12)."""
+    rho, step = Fraction(1, 3), Fraction(1, 4)
+    found = upper.zcdp(Interval(digits), step, rho)
+    for node in range(1, 9):
+        order = upper.best_order(rho, node * step)
+        a, t = exact(order), exact(node * step)
+        least = mp.exp((a - 1) * (a * exact(rho) - t)) * (1 - 1 / a) ** a / (a - 1)
+        assert curve(found, mp.exp(t)) >= least - TINY, node
+
+
 @looped("sigma", [Fraction(1, 3), Fraction(5), Fraction(40)])
 def test_noise_on_the_integers_is_listed_but_for_less_than_the_last_digit(sigma):
     for digits in (5, 30, 77):

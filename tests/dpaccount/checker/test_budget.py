@@ -8,7 +8,7 @@ from dpaccount import proof
 from dpaccount.accounting.measures import MEASURES
 from dpaccount.checker import Rejected
 from dpaccount.checker.certificate.releases import check_budget
-from dpaccount.checker.curves import Approximate, Gdp, Lattice, Pure, Zcdp, check_left, ideal
+from dpaccount.checker.curves import Approximate, BoundedRange, Gdp, Lattice, Pure, Zcdp, check_left, ideal
 from dpaccount.checker.derivation import conclusions, unconverted
 from tests.documents import wrong
 from tests.dpaccount.checker.made import HONEST, ON_DATA, R, accepted, edited, step
@@ -66,6 +66,11 @@ def test_an_ideal_pair_has_the_rho_that_a_ledger_charges():
     for curve, other in pairs:
         assert ideal(curve, "zcdp") == (2 * MEASURES["zcdp"].of_curve(other)[0], 0)
     assert ideal(Pure(Fraction(2)), "zcdp") == (4, 0)
+    assert (
+        ideal(BoundedRange(Fraction(2)), "zcdp")
+        == ideal(BoundedRange(Fraction(2)), "approximate-zcdp")
+        == (1, 0)
+    )
     small = Fraction(1, 9)
     assert ideal(Approximate(Fraction(3), small), "approximate-zcdp") == (9, small)
     assert ideal(Approximate(Fraction(3), small), "zcdp") is None

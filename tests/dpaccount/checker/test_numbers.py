@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 from dpaccount.checker import Rejected, Unreadable, curves, distributions, documents, intervals, sensitivity
-from dpaccount.checker.certificate import shapes
+from dpaccount.checker.accounting.releases import real
+from dpaccount.checker.certificate import shapes, written_alike
+from dpaccount.checker.certificate.verdict import unmeasured
 from dpaccount.checker.intervals import Interval
 from tests.looped import looped
 
@@ -511,3 +513,37 @@ def test_a_decimal_of_a_huge_exponent_is_no_fraction_but_zero_is():
 def test_the_richest_of_few_values_stay_so_however_many_times_are_allowed():
     assert sensitivity.richest([5, 1], 4, 1) == [5, 6, 6, 6]
     assert sensitivity.richest([5, 1, 3], 5, 2) == [5, 8, 8, 8, 8]
+
+
+def test_texts_are_alike_as_numbers_where_both_are():
+    for same in ((0.5, "0.50"), ("1/2", "0.5"), ("north", "north"), (3, "3")):
+        assert written_alike(*same), same
+    for other in ((0.5, "0.6"), ("north", "south"), (0.5, "north"), ("0.5", 0.25), (None, "0")):
+        assert not written_alike(*other), other
+
+
+def test_a_number_of_a_plan_has_at_most_400_characters():
+    longest = "0." + "3" * 398
+    assert real(longest, "sigma") == Fraction(longest)
+    with pytest.raises(Rejected, match="sigma should be a number"):
+        real(longest + "3", "sigma")
+
+
+def test_columns_of_a_radius_are_numbers_that_are_read_once():
+    def wrong(relation="bounded-row", read=("a", "b"), **types):
+        columns = {name: {"type": types.get(name, "number")} for name in "ab"}
+        guarantee = {"relation": relation, "radius": 1}
+        subject = {"parameters": {"columns": [*read]}}
+        return unmeasured(
+            {"guarantee": guarantee, "subject": subject, "data": {"columns": columns, "id": "who"}}
+        )
+
+    assert wrong() is None
+    for case in ({"read": ("a", "a")}, {"b": "category"}, {"read": ("a", "who")}):
+        assert "moves further" in wrong(**case)
+        assert wrong("replace-one", **case) is None
+    text = {
+        "guarantee": {"relation": "bounded-row", "radius": 1},
+        "subject": {"parameters": {"columns": "ab"}},
+    }
+    assert unmeasured({**text, "data": {"columns": {"a": {"type": "category"}}}}) is None
