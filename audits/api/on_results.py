@@ -92,7 +92,7 @@ def audit_samples(question: SamplesAudit, progress: Progress) -> AuditAnswer:
         compared.reached,
         compared.leaked,
         runs=runs,
-        attack=f"{ELSEWHERE}: {compared.score}, Clopper-Pearson on the other half",
+        attack=f"{ELSEWHERE}: {compared.score}, Clopper-Pearson on the other results",
         witness=AttackWitness(
             samples=samples, event=compared.reached.sentence(), score=compared.score, findings=[UNSEEN]
         ),

@@ -99,6 +99,23 @@ def test_a_bound_is_rarely_above_the_truth(tmp_path):
     assert wrong / runs <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / runs)
 
 
+@deep
+@pytest.mark.statistical(0.01)  # one in seven of so few samples has too few rare results
+@pytest.mark.parametrize("mark", ["one", "each its own"])
+def test_rare_results_that_one_side_never_has_are_shown(dpaccount, tmp_path, mark):
+    """Of 2,000 results some 80: with 95 % confidence ln(.033/.0025) may be shown."""
+    shown = []
+    for seed in range(8):
+        left, right = (np.random.default_rng([seed, side]).geometric(0.6, 2000) for side in (0, 1))
+        rare = np.flatnonzero(np.random.default_rng(seed).random(2000) < 0.04)
+        left[rare] = 1000 + np.arange(len(rare)) * (mark != "one")
+        for name, values in (("a", left), ("b", right)):
+            write(tmp_path / f"{name}.npy", values)
+        _, out, _ = dpaccount("audit", "--samples", "a.npy", "b.npy", "--epsilon", "1", "--json")
+        shown.append(json.loads(out)["epsilon_lower"])
+    assert sum(lower > 2.1 for lower in shown) >= 6, shown
+
+
 def test_rows_of_several_columns_and_texts_are_compared(dpaccount, tmp_path):
     rng = np.random.default_rng(1)
     for name, share in (("a", 0.9), ("b", 0.3)):
