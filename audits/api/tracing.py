@@ -22,7 +22,7 @@ from dpaccount.errors import InputError
 from dpaccount.schemas.results import Trace
 
 MORE = "give more seconds, or one pair by --left and --right"
-MAX_PAIRS = 60  #: maximum number of pairs that are traced
+MAX_PAIRS, MOST_ALIKE = 60, 40  #: maximum number of pairs that are traced; of these, what differs most
 
 
 def trace(question: TraceRequest, progress: Progress) -> Trace:
@@ -34,7 +34,9 @@ def trace(question: TraceRequest, progress: Progress) -> Trace:
     planned = [] if question.events is None else planned_noise(question.events)
     if planned:
         pairs = sorted(pairs, key=lambda pair: not _same_rows_first(pair))
-    pairs = pairs[:MAX_PAIRS]
+    # Those that differ most are alike: where all columns move by as much, shared noise does not show.
+    spread = pairs[MOST_ALIKE:]
+    pairs = [*pairs[:MOST_ALIKE], *spread[:: max(-(-len(spread) // (MAX_PAIRS - MOST_ALIKE)), 1)]]
     sampled = max((noise.rate for noise in planned), default=1.0) < 1
     sensitivity = None if question.sensitivity is None else float(question.sensitivity)
     traced = Traced(allowed(question, planned), planned, sensitivity)

@@ -333,10 +333,12 @@ class Traced:
             noise.append(TracedNoise(*place, seen.scale, declared, "inf" if infinite else seen.moved))
         witness = next((pair for _, _, pair in self.findings.values()), None)
         shown = {} if witness is None else shape.shown(witness.left, witness.right)
+        found = tuple(sentence for _, sentence, _ in self.findings.values())
         return Trace(
             pairs=self.pairs,
             noise=noise,
-            findings=[sentence for _, sentence, _ in self.findings.values()],
-            notes=[sentence for _, sentence in self.notes.values()],
+            findings=[*found],
+            # What one pair shows is not said again of others that show less of it.
+            notes=[said for _, said in self.notes.values() if not said.startswith(found)],
             witness=shown if witness is None else {**shown, "base": witness.base},
         )

@@ -140,6 +140,20 @@ def test_noise_is_judged_accused_or_said_not_to_be_judged(code, said, function):
     assert tracing.exit_code(found.answer(SimpleNamespace(shown=lambda *_: {}))) == code
 
 
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [("one_draw_added_twice", 1), ("one_draw_for_two_layers", 1), ("a_draw_for_each_layer", 0)],
+)
+def test_what_moves_alike_in_the_farthest_pairs_moves_apart_in_others(name, code, dpaccount, folder):
+    """Where a row of four ones comes or goes, the difference of two layers shows nothing."""
+    words = ["--mu", "1", "--relation", "add-remove", "--shape", "6,4", "--low=-1", "--high", "1", "--json"]
+    found, out, _ = dpaccount("trace", f"traced:{name}", *words)
+    assert found == code
+    said = json.loads(out)
+    assert [("one noise value" in each) for each in said["findings"]] == [True] * code
+    assert not any("differ by what did not change" in each for each in said["notes"])
+
+
 @looped("name", ["shuffled", "permuted", "chosen"])
 def test_samples_that_a_smaller_dataset_has_not_are_no_finding(name):
     found, rows = Traced(ALLOWED), np.arange(8.0)

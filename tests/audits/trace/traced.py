@@ -223,3 +223,23 @@ def clear_beside_a_count(data, rng):
 
 def raises(data, rng):
     raise ValueError("no")
+
+
+# ------------------------------------------------------------------ two layers of two numbers each, rows cut to 1
+
+
+def layers(data):
+    return (data / np.maximum(np.linalg.norm(data, axis=1, keepdims=True), 1)).sum(axis=0)
+
+
+def one_draw_for_two_layers(data, rng):
+    return layers(data) + np.tile(rng.normal(size=2), 2)
+
+
+def one_draw_added_twice(data, rng):
+    both, noise = layers(data), rng.normal(size=2)
+    return np.concatenate([both[:2] + noise, both[2:] + noise])
+
+
+def a_draw_for_each_layer(data, rng):
+    return layers(data) + rng.normal(size=4)
