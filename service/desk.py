@@ -44,7 +44,7 @@ Proof = Annotated[list[Any], Meta(description="A derivation, as certificates hol
 #: what the members of requests are, by name: parameters of `Ledger`'s methods
 MEMBERS: Final[dict[str, Any]] = {
     **dict.fromkeys(("cohort", "every", "name", "person", "purpose", "reason", "run", "scope"), Line),
-    **dict.fromkeys(("before", "entry", "most", "request", "rounds", "reads"), Positive),
+    **dict.fromkeys(("before", "entry", "most", "request", "rounds", "reads", "valid_days"), Positive),
     **dict.fromkeys(("cover", "draws"), tuple[Positive, Positive]),
     **dict.fromkeys(("parts", "units"), Ranges),
     **dict.fromkeys(("delta", "epsilon"), Exact),
@@ -92,7 +92,7 @@ ASKED: Final = (
     Endpoint("POST", "scope", "scope", "set_scope", "name epsilon", "delta every", Any),
     Endpoint("POST", "cohort", "arrange", "name_cohort", "name units", "grows", Any),
     Endpoint("POST", "grant", "arrange", "grant", "person may", "scope until", Any),
-    Endpoint("POST", "approval", "approve", "approve", "request", "approved", Any),
+    Endpoint("POST", "approval", "approve", "approve", "request", "approved valid_days", Any),
     Endpoint("POST", "reset", "arrange", "reset", "reason", "", Any),
     Endpoint("GET", "show", "read", "show", "", "", answers.LedgerAnswer),
     Endpoint("GET", "log", "read", "log", "", "after most latest", LogPage),

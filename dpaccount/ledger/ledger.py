@@ -17,6 +17,8 @@
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import date, timedelta
+from fractions import Fraction
 from importlib import import_module
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Required, TypedDict, TypeVar, Unpack
@@ -24,7 +26,7 @@ from weakref import WeakValueDictionary
 
 from dpaccount.documents import collector_paused
 from dpaccount.errors import InputError, LedgerError, damaged
-from dpaccount.exact import Exact, exact_argument
+from dpaccount.exact import Exact, exact_argument, whole_argument
 from dpaccount.forks import unforked
 from dpaccount.ledger import entry as kinds
 from dpaccount.ledger import requests
@@ -558,9 +560,23 @@ class Ledger:
         facts = {"person": person, "may": list(may), "scope": scope, "until": until}
         return self._arrange(kinds.GRANT, facts, by)
 
-    def approve(self, request: int, by: str | None = None, *, approved: bool = True) -> Entry:
-        """Approve the request of an entry, for its author to make once, or refuse it; return the entry."""
-        return self._arrange(kinds.APPROVAL, {"request": request, "approved": approved}, by)
+    def approve(
+        self,
+        request: int,
+        by: str | None = None,
+        *,
+        approved: bool = True,
+        valid_days: int = rights.VALID_DAYS,
+    ) -> Entry:
+        """Approve the request of an entry, for its author to make once, or refuse it; return the entry.
+
+        An approval lapses after `valid_days` (1 to 366), or when a right of its author or of who asked is
+        taken back; that of a raised cap, a grant or a reset when another changes the same meanwhile.
+        """
+        most = whole_argument("valid_days", Fraction(valid_days), 1, rights.MOST_DAYS)
+        day = date.fromisoformat(entries.now()[:10]) + timedelta(days=most or 1)
+        end = {"until": day.isoformat()} if approved else {}
+        return self._arrange(kinds.APPROVAL, {"request": request, "approved": approved, **end}, by)
 
     def reset(self, reason: str, by: str | None = None) -> Entry:
         """Begin a period, in which only open parts of reservations are spent; return the entry.

@@ -105,11 +105,11 @@ def _people(rows: Rows, state: State, budget: Budget) -> dict[str, object]:
     asked = (one for name, one in state.register.items() if name.startswith("asked "))
     return {
         "people": [structs.asdict(one) for one in people],
-        "requests": [_request(rows, budget, one) for one in sorted(asked, key=lambda one: one.entry)],
+        "requests": [_request(rows, state, budget, one) for one in sorted(asked, key=lambda one: one.entry)],
     }
 
 
-def _request(rows: Rows, budget: Budget, asked: Asked) -> dict[str, object]:
+def _request(rows: Rows, state: State, budget: Budget, asked: Asked) -> dict[str, object]:
     """Return who asks for what, and who has approved it (None: nobody yet).
 
     ``wants`` has all that an approval holds for, and of a charge its ε at the budget's δ.
@@ -125,7 +125,8 @@ def _request(rows: Rows, budget: Budget, asked: Asked) -> dict[str, object]:
             wants["units"] = [steps[0][0], steps[-1][0] - 1]
         most = step_functions.most(steps, budget.width)
         wants["epsilon"] = budget.measure.enclosure(most, budget.delta).as_amount()["upper"]
-    who = {"by": body.by or body.role, "approved": asked.approved or None}
+    lapsed = rights.unapproved(state, asked, wanted.approver, entries.now()) is not None
+    who = {"by": body.by or body.role, "approved": None if lapsed else asked.approved}
     return {"entry": asked.entry, "asks": body.asks, **who, "wants": wants}
 
 

@@ -20,9 +20,10 @@ from msgspec import structs
 from dpaccount.documents import digest
 from dpaccount.errors import InputError
 from dpaccount.ledger.balances.budget import one_line
-from dpaccount.ledger.balances.state import Grant, Rights, State, lineage
+from dpaccount.ledger.balances.state import Asked, Grant, Rights, State, lineage
 
 MAY: Final = ("charge", "request", "approve", "arrange", "serve")
+VALID_DAYS, MOST_DAYS = 30, 366  #: for which an approval holds, and may hold
 EVERYWHERE: Final = "*"  #: the scope of a revocation of all grants
 
 
@@ -46,6 +47,19 @@ def holds(state: State, person: str, may: str, scope: str | None, time: str) -> 
         (one.person, one.may) == (person, may) and one.scope in places and (not one.until or day <= one.until)
         for one in known.grants
     )
+
+
+def unapproved(state: State, asked: Asked, approver: tuple[str, str | None], time: str) -> str | None:
+    """Return why what was asked for is not approved at a time; None if it is, by whom `approver` says may."""
+    known = people(state)
+    if not asked.approved:
+        changed = "or not since a right or a cap changed"
+        return f"entry {asked.entry} asked for it, and nobody has approved it yet, {changed}"
+    if asked.until and max(time[:10], known.latest if known else "") > asked.until:
+        return f"entry {asked.entry} was approved until {asked.until}; it must be approved again"
+    if not holds(state, asked.approved, *approver, time):
+        return f"entry {asked.entry} was approved by {asked.approved}, who may not do so any more"
+    return None
 
 
 def acting(state: State, by: str | None, role: str | None, time: str) -> str | None:
