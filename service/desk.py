@@ -1,7 +1,7 @@
 """What may be asked of the service: methods of `Ledger`, whose parameters are the members of requests."""
 
 import re
-import threading
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any, Final, Optional
@@ -9,19 +9,18 @@ from typing import Annotated, Any, Final, Optional
 from msgspec import UNSET, Meta, Raw, Struct, defstruct, structs
 
 from audits.reports import log
-from dpaccount import proof
 from dpaccount.documents import canonical, parse_json
 from dpaccount.errors import InputError
 from dpaccount.ledger.balances.budget import one_line
 from dpaccount.ledger.balances.rights import EVERYWHERE
 from dpaccount.ledger.charging import KeyTakenError
 from dpaccount.ledger.ledger import Ledger
-from dpaccount.ledger.requests import Charge, RefusedError
-from dpaccount.plan.plan_file import read_plan
+from dpaccount.ledger.requests import Charge, RefusedError, Request
 from dpaccount.schemas import ledgers as answers
 from dpaccount.schemas.fields import BoundEnds, Digest, Exact, Positive
 from dpaccount.schemas.ledgers import Ranges
 from service.access import NotAllowedError, Token
+from service.pricing import Priceable
 
 MOST_OF_PLAN: Final = 200_000  #: bytes, whose price is computed in seconds
 #: in a refusal: what one unit has spent is for who may arrange
@@ -67,6 +66,11 @@ class Endpoint:
     may: str = ""
     answer: Any = EntryAnswer
 
+    @property
+    def priced(self) -> bool:
+        """Return whether it is a charge, whose price is computed first."""
+        return "purpose" in self.needs.split()
+
     @cached_property
     def members(self) -> type[Struct]:
         """Return the structure of its members."""
@@ -105,10 +109,34 @@ class Desk:
     def __init__(self, url: str) -> None:
         self.url, self.ledger = url, Ledger.open(url)
         self.ledger.tells_others = True
-        self._checker = threading.Lock()  # the checker's budget of work is one for the process
 
     def do(self, token: Token, asked: Endpoint, members: Struct, **given: Any) -> Any:
         """Do a request, of which some members were `given` by its path; raises as `Ledger` does, too."""
+        first, given = self._checked(token, asked, members, given)
+        act: Any = getattr(self, f"_{asked.call}", None) or getattr(self.ledger, asked.call)
+        return self._told(token, lambda: act(*first, **given))
+
+    def to_price(self, token: Token, asked: Endpoint, members: Struct) -> tuple[dict[str, Any], Priceable]:
+        """Return the members of a charge that may be asked for, and apart from them what is to be priced."""
+        _, given = self._checked(token, asked, members, {})
+        one_line("purpose", given["purpose"])
+        plan, theorem = given.pop("plan", None), given.pop("theorem", None)
+        text = canonical(theorem) if plan is None else bytes(plan)
+        units = given["units"] = self.ledger.units_of(given["cohort"]) if "cohort" in given else None
+        of = {name: given.pop(name, None) for name in ("rounds", "cover", "reads")}
+        return given, Priceable(
+            self.ledger.budget, asked.call, text, None if units is None else tuple(units), **of
+        )
+
+    def charge(self, token: Token, priced: Request, given: dict[str, Any]) -> Any:
+        """Charge what was priced, with the other members of the request."""
+        named = replace(priced, facts={**priced.facts, "purpose": given["purpose"]}).made_by(given["by"])
+        scope, cohort, key = map(given.get, ("scope", "cohort", "key"))
+        whole = named.within(scope, cohort, given["units"]).naming(given.get("certificate"))
+        return self._told(token, lambda: self.ledger.decide(whole, key, dry_run=given.get("dry_run", False)))
+
+    def _checked(self, token: Token, asked: Endpoint, members: Struct, given: Any) -> tuple[list[Any], Any]:
+        """Return what a method of `Ledger` is given, which the token allows."""
         given |= {name: one for name, one in structs.asdict(members).items() if one is not None}
         first: list[Any] = [token] if asked.what == "read" else []
         if asked.what == "own":
@@ -119,24 +147,18 @@ class Desk:
             raise InputError("the plan is too large for a service", "charge it on the ledger itself")
         if "draws" in given and given["draws"][0] > given["draws"][1]:
             raise InputError("the draws are no range", "give the first and the last")
-        if "plan" in given:
-            given["plan"] = read_plan(parse_json(bytes(given["plan"]), "plan"))
-        if "theorem" in given:
-            with self._checker:
-                given["theorem"] = proof.read(given["theorem"])
         if asked.method == "POST" and asked.call != "mark":  # a mark is its charge's
             given["by"] = token.person
+        return first, given
+
+    def _told(self, token: Token, act: Callable[[], Any]) -> Any:
+        """Return what a method of `Ledger` returns as it is answered."""
         try:
-            act: Any = getattr(self, f"_{asked.call}", None) or getattr(self.ledger, asked.call)
-            done = act(*first, **given)
+            done = act()
         except RefusedError as error:
             said = str(error), str(error.charge.reason)
             whole, why = said if token.arrange else (UNIT.sub("a unit beyond", one) for one in said)
             raise RefusedError(whole, replace(error.charge, reason=why)) from None
-        return self._told(token, done)
-
-    def _told(self, token: Token, done: Any) -> Any:
-        """Return what a method of `Ledger` returned as it is answered."""
         if isinstance(done, Charge):
             if done.known and self.ledger.asked_by(done.entry or 0)[1] != token.person:
                 raise KeyTakenError(f"somebody else has the key of entry {done.entry}; use a new key")

@@ -5,12 +5,13 @@ import json
 import sys
 import time
 import traceback
+from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from functools import partial
 from html import escape
 from secrets import token_hex
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec.json import schema_components
@@ -30,11 +31,13 @@ from dpaccount.ledger.requests import RefusedError
 from service.access import NotAllowedError, Token, Tokens
 from service.desk import ASKED, Desk, Endpoint, ServedCharge, told
 from service.pages import MOST_OF_FORM, Pages, Visit
+from service.pricing import Prices
 
 MAX_BODY: Final = 8_000_000  #: bytes
 READY_SECONDS: Final = 5.0  #: after which a ledger is not ready
 BODY_SECONDS: Final = 30.0  #: for which a body is waited for
 THREADS: Final = 32  #: requests that are done at once; others wait
+T = TypeVar("T")
 Line = dict[str, object]  #: of the log
 STATUS: Final[list[tuple[Any, int, str | None]]] = [
     (RefusedError, 409, "refused"),
@@ -65,6 +68,7 @@ class Service:
     def __init__(self, desk: Desk, tokens: Tokens) -> None:
         self._desk, self._tokens, self._pages = desk, tokens, Pages(desk, tokens)
         self._threads, self._probe = ThreadPoolExecutor(THREADS), ThreadPoolExecutor(1)
+        self._prices = Prices()
 
     def application(self) -> Starlette:
         """Return what uvicorn serves."""
@@ -90,7 +94,12 @@ class Service:
         # Before its body is read: a stranger's is not.
         token = await run(self._tokens.of, request.headers.get("authorization", ""))
         line["person"] = token.person
-        return await run(self._done, token, asked, request, await _body(request), line)
+        raw = await _body(request)
+        if not asked.priced:
+            return await run(self._done, token, asked, request, raw, line)
+        given, priceable = await run(self._desk.to_price, token, asked, _read(raw, asked))
+        price = await _while_connected(request, self._prices.of(token.id, priceable))
+        return _written(await run(partial(self._desk.charge, token, price, given)), line)
 
     async def _page(self, act: Any, line: Line, request: Request) -> Response:
         """Return a page; what goes wrong is a page with its sentence."""
@@ -112,10 +121,8 @@ class Service:
         if asked.method == "GET":
             members = msgspec.convert(dict(request.query_params), asked.members, strict=False)
         else:
-            members = msgspec.json.decode(raw, type=asked.members)
-        done = self._desk.do(token, asked, members, **request.path_params)
-        line["entry"] = getattr(done, "entry", None)
-        return _written(done)
+            members = _read(raw, asked)
+        return _written(self._desk.do(token, asked, members, **request.path_params), line)
 
 
 async def _answered(what: str, act: Any, request: Request) -> Response:
@@ -177,7 +184,27 @@ def _failed(error: Exception, line: Line, method: str) -> tuple[int, ErrorAnswer
     return status, ErrorAnswer(sentence, kind, charge)
 
 
-def _written(answer: object) -> bytes:
+def _read(raw: bytes, asked: Endpoint) -> Any:
+    return msgspec.json.decode(raw, type=asked.members)
+
+
+async def _while_connected(request: Request, act: Coroutine[Any, Any, T]) -> T:
+    """Return what `act` returns; it is cancelled if the client is gone first."""
+    gone, done = asyncio.ensure_future(request.receive()), asyncio.ensure_future(act)
+    try:
+        await asyncio.wait((gone, done), return_when=asyncio.FIRST_COMPLETED)
+        if not done.done():
+            raise ClientDisconnect
+        return done.result()
+    finally:
+        gone.cancel()
+        done.cancel()
+
+
+def _written(answer: object, line: Line | None = None) -> bytes:
+    """Return an answer as JSON; the log notes which entry it is of."""
+    if line is not None:
+        line["entry"] = getattr(answer, "entry", None)
     builtins = msgspec.to_builtins(answer, builtin_types=(Amount,))  # whose text is a decimal
     return json.dumps(builtins, ensure_ascii=False, allow_nan=False).encode()
 

@@ -212,7 +212,7 @@ class Ledger:
     ) -> Charge:
         """Charge as `charge` does, without a receipt, `by` a name for the log; a `dry_run` only decides."""
         request = requests.of_theorem(self.budget, theorem, purpose, cover, reads).within(scope)
-        return self._decide(request if by is None else request.made_by(by), key, dry_run=dry_run)
+        return self.decide(request if by is None else request.made_by(by), key, dry_run=dry_run)
 
     def charge_in_parts(
         self,
@@ -239,7 +239,7 @@ class Ledger:
             from dpaccount.noise.receipt import prepared
 
             proved = prepared(theorem)  # raises before the charge if noise cannot be drawn
-        return proved, self._decide(request, key, dry_run=False).entry or 0
+        return proved, self.decide(request, key, dry_run=False).entry or 0
 
     def charge_plan(
         self,
@@ -264,7 +264,7 @@ class Ledger:
         units = None if cohort is None else self.units_of(cohort)
         plan = plan if units is None else requests.for_units(plan, units)
         request = requests.of_plan(self.budget, plan, purpose, by).within(scope, cohort, units)
-        return self._decide(request.naming(certificate), key, dry_run=dry_run)
+        return self.decide(request.naming(certificate), key, dry_run=dry_run)
 
     def charge_many(
         self, asked: Sequence[tuple[Plan, str, str | None]], *, scope: str | None = None
@@ -282,8 +282,8 @@ class Ledger:
             ]
             return self._decide_all(pairs)
 
-    def _decide(self, request: Request, key: str | None, *, dry_run: bool) -> Charge:
-        """Decide one request under the write lock; raises `RefusedError`, or `KeyTakenError`."""
+    def decide(self, request: Request, key: str | None, *, dry_run: bool) -> Charge:
+        """Decide a request that is priced, under the write lock; raises as `charge` does."""
         [charge] = self._decide_all([(request, key)], dry_run=dry_run)
         if charge.taken:
             raise KeyTakenError(charge.reason)
@@ -513,7 +513,7 @@ class Ledger:
         from 1.  `key` names the reservation; all else, also errors, is as in `charge_plan`.
         """
         request = requests.of_rounds(self.budget, plan, rounds, purpose, by).within(scope)
-        return self._decide(request, one_line("key", key), dry_run=dry_run)
+        return self.decide(request, one_line("key", key), dry_run=dry_run)
 
     def draw_parts(
         self, key: str, parts: Ranges | None = None, *, count: int = 1, by: str | None = None, run: str = ""

@@ -518,7 +518,7 @@ def test_a_ledger_that_cannot_be_read_is_not_ready(served, monkeypatch):
 
 
 def test_what_is_unexpected_is_500_without_a_traceback(served, monkeypatch, capfd):
-    monkeypatch.setattr(served.desk.ledger, "charge_plan", lambda *_, **__: {}["secret text"])
+    monkeypatch.setattr(served.desk.ledger, "decide", lambda *_, **__: {}["secret text"])
     status, answer = served.ask("POST", "/v1/charges", charge())
     assert (status, one_sentence(answer)) == (500, True)
     said = capfd.readouterr().err

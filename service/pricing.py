@@ -1,0 +1,142 @@
+"""What charges cost, computed in processes of their own: few at once, one of each token, while it waits."""
+
+import asyncio
+import json
+import os
+import signal
+import time
+from asyncio import Lock, Semaphore
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from typing import Final
+from weakref import WeakValueDictionary
+
+from dpaccount import proof
+from dpaccount.documents import parse_json
+from dpaccount.errors import InputError
+from dpaccount.ledger import requests
+from dpaccount.ledger.balances.budget import Budget
+from dpaccount.ledger.balances.step_functions import Cover
+from dpaccount.ledger.requests import Request
+from dpaccount.plan.plan_file import read_plan
+from service.access import NotAllowedError
+
+AT_ONCE: Final = 2  #: processes
+WAITING: Final = 64  #: requests of one token; others are asked to come again
+SECONDS: Final = 30.0  #: for which one price is computed
+KEPT: Final = 16  #: prices of what was asked last
+
+
+@dataclass(frozen=True)
+class Priceable:
+    """A plan or theorem as JSON, for a method of `Ledger` with this budget; what is equal has one price."""
+
+    budget: Budget
+    call: str
+    text: bytes
+    units: tuple[Cover, ...] | None = None
+    rounds: int | None = None
+    cover: Cover | None = None
+    reads: int | None = None
+
+
+@lru_cache(KEPT)
+def price(asked: Priceable) -> Request:
+    """Return the request to charge it, whose purpose is not said yet; raises as `Ledger` does."""
+    if asked.call == "charge_theorem":
+        theorem = proof.read(json.loads(asked.text))
+        return requests.of_theorem(asked.budget, theorem, "price", asked.cover, asked.reads)
+    plan = read_plan(parse_json(asked.text, "plan"))
+    if asked.call == "reserve_plan":
+        return requests.of_rounds(asked.budget, plan, asked.rounds, "price", None)
+    plan = plan if asked.units is None else requests.for_units(plan, list(asked.units))
+    return requests.of_plan(asked.budget, plan, "price")
+
+
+class Worker:
+    """A process that computes prices one after another, behind all that answers at once."""
+
+    def __init__(self) -> None:
+        spawn = get_context("spawn")
+        self._link, theirs = spawn.Pipe()
+        self._process = spawn.Process(target=_work, args=(theirs,), daemon=True)
+        self._process.start()
+        self._ended = False
+        theirs.close()
+
+    def does(self, asked: Priceable) -> Request:
+        """Return a price; raises `InputError` for one that takes too long, `EOFError` if it has ended."""
+        self._link.send(asked)
+        if not self._link.poll(SECONDS):
+            self.end()
+            raise InputError("the charge takes too long to be priced here", "charge it on the ledger itself")
+        found: Request | Exception = self._link.recv()
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    def end(self) -> None:
+        """End the process, whatever it computes."""
+        self._ended = True  # also while the system still ends it
+        self._process.kill()
+
+    @property
+    def lives(self) -> bool:
+        """Return whether it can be asked again."""
+        return not self._ended and self._process.is_alive()
+
+
+def _work(link: Connection) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the service ends it
+    getattr(os, "nice", int)(10)  # Windows has none
+    with suppress(EOFError, OSError):
+        while True:
+            asked = link.recv()
+            try:
+                link.send(price(asked))
+            except Exception as error:
+                link.send(error)
+
+
+class Prices:
+    """The queue of what is to be priced."""
+
+    def __init__(self) -> None:
+        self._turns: WeakValueDictionary[str, Lock] = WeakValueDictionary()
+        self._waiting: Counter[str] = Counter()
+        self._free, self._threads = Semaphore(AT_ONCE), ThreadPoolExecutor(AT_ONCE)
+
+    async def of(self, who: str, asked: Priceable) -> Request:
+        """Return a price in its token's turn; if the task is cancelled, nothing computes it any more."""
+        if self._waiting[who] >= WAITING:
+            raise NotAllowedError(503, f"{WAITING} charges of this token wait for their price; ask again")
+        self._waiting[who] += 1
+        try:
+            turn = self._turns.setdefault(who, Lock())
+            async with turn, self._free:
+                return await self._computed(asked)
+        finally:
+            self._waiting -= Counter([who])
+
+    async def _computed(self, asked: Priceable) -> Request:
+        worker = next(filter(lambda one: one.lives, iter(lambda: _IDLE.pop() if _IDLE else Worker(), None)))
+        try:
+            found = await asyncio.get_running_loop().run_in_executor(self._threads, worker.does, asked)
+            return replace(found, asked=time.monotonic())
+        except (EOFError, OSError):
+            worker.end()
+            raise NotAllowedError(503, "the price could not be computed; ask again") from None
+        except asyncio.CancelledError:
+            worker.end()
+            raise
+        finally:
+            if worker.lives:
+                _IDLE.append(worker)
+
+
+_IDLE: Final[list[Worker]] = []  #: processes that wait

@@ -1,0 +1,150 @@
+"""Prices are computed a few at once, one of each token, once for what is equal, and for nobody who is gone."""
+
+import asyncio
+import http.client
+import json
+import threading
+import time
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from dpaccount.errors import InputError
+from dpaccount.ledger.balances.budget import budget
+from service import pricing
+from service.access import NotAllowedError
+from service.desk import ASKED
+from service.pricing import AT_ONCE, WAITING, Priceable, Prices, price
+from service.web import _read
+
+PURE = budget(1, Fraction(0), "person", "replace-one", "pure", (None, None))
+PLAN = {
+    "schema": "dpaccount/events/1",
+    "relation": "replace-one",
+    "events": [{"event": "pure", "epsilon": "1/100"}],
+}
+ONE = Priceable(PURE, "charge_plan", json.dumps(PLAN).encode())
+
+
+class Slow:
+    """Stands for a process: it counts who computes at once, until it is let go or ended."""
+
+    at_once, most, made, ended, asked = 0, 0, 0, 0, 0
+    go, gate = threading.Event(), threading.Lock()
+
+    def __init__(self):
+        Slow.made, self.lives, self.over = Slow.made + 1, True, threading.Event()
+
+    def does(self, asked):
+        with Slow.gate:
+            Slow.asked, Slow.at_once = Slow.asked + 1, Slow.at_once + 1
+            Slow.most = max(Slow.most, Slow.at_once)
+        try:
+            while not (Slow.go.wait(0.001) or self.over.is_set()):
+                pass
+            time.sleep(0.002)
+            if self.over.is_set():
+                raise EOFError
+            return price(asked)
+        finally:
+            with Slow.gate:
+                Slow.at_once -= 1
+
+    def end(self):
+        Slow.ended, self.lives = Slow.ended + 1, False
+        self.over.set()
+
+
+@pytest.fixture
+def slow(monkeypatch):
+    Slow.at_once = Slow.most = Slow.made = Slow.ended = Slow.asked = 0
+    Slow.go.clear()
+    monkeypatch.setattr(pricing, "Worker", Slow)
+    monkeypatch.setattr(pricing, "_IDLE", [])
+    yield Slow
+    Slow.go.set()
+
+
+def until(holds):
+    end = time.monotonic() + 20
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.002)
+
+
+def test_few_are_computed_at_once_and_of_a_token_one(slow):
+    async def all_of(*people):
+        prices = Prices()
+        slow.go.set()
+        return await asyncio.gather(*(prices.of(who, ONE) for who in people))
+
+    done = asyncio.run(all_of(*["ada"] * 6))
+    assert (slow.most, slow.made, {one.digest for one in done}) == (1, 1, {price(ONE).digest})
+    asyncio.run(all_of(*"abcdefgh"))
+    assert (slow.most, slow.made) == (AT_ONCE, AT_ONCE)
+
+
+def test_who_asks_for_too_many_is_asked_to_come_again_and_others_are_not(slow):
+    async def flood():
+        prices = Prices()
+        waiting = [asyncio.ensure_future(prices.of("ada", ONE)) for _ in range(WAITING)]
+        await asyncio.sleep(0)
+        with pytest.raises(NotAllowedError, match="ask again") as refused:
+            await prices.of("ada", ONE)
+        bob = asyncio.ensure_future(prices.of("bob", ONE))
+        slow.go.set()
+        await bob
+        assert not waiting[-1].done()
+        await asyncio.gather(*waiting)
+        return refused.value.status, await prices.of("ada", ONE)
+
+    assert asyncio.run(flood())[0] == 503
+
+
+def test_a_price_ends_with_its_client_also_of_one_that_waits(served, slow):
+    """Nothing computes for who is gone; the next is answered, by a process that was not ended."""
+    body = json.dumps({"plan": PLAN, "purpose": "p", "scope": "team"}).encode()
+
+    def begin():
+        link = http.client.HTTPConnection("127.0.0.1", served.port)
+        link.request("POST", "/v1/charges", body, {"Authorization": f"Bearer {served.secrets['bob']}"})
+        return link
+
+    links = [begin(), begin()]
+    until(lambda: slow.asked == 1)
+    for one in links:
+        one.close()
+    until(lambda: (slow.ended, slow.at_once) == (1, 0))
+    slow.go.set()
+    assert served.ask("POST", "/v1/charges", body, "bob")[0] == 200
+    assert (slow.asked, slow.made) == (2, 2)
+    assert served.ask("GET", "/v1/show")[1]["entries"] == 1
+
+
+def test_equal_plans_have_one_price_whatever_their_purpose_key_and_scope(served):
+    asked = next(one for one in ASKED if one.call == "charge_plan")
+    token = served.tokens.of(f"Bearer {served.secrets['ada']}")
+    found = Counter()
+    for more in ({"purpose": "a"}, {"purpose": "b", "key": "k"}, {"purpose": "c", "scope": "team"}):
+        text = json.dumps({"plan": PLAN, **more}).encode()
+        found[served.desk.to_price(token, asked, _read(text, asked))[1]] += 1
+    assert list(found.values()) == [3]
+
+
+def test_what_is_refused_there_is_refused_here_and_what_takes_long_is_stopped(monkeypatch):
+    worker = pricing.Worker()
+    assert worker.does(ONE).digest == price(ONE).digest
+    with pytest.raises(InputError, match="plan"):
+        worker.does(replace(ONE, text=b"[]"))
+    events = [{"event": "gaussian", "sigma": 100 + i, "cover": [i + 1, i + 1]} for i in range(500)]
+    many = Priceable(
+        budget(1, Fraction("1e-6"), "person", "replace-one", "approximate", (None, None)),
+        "charge_plan",
+        json.dumps({**PLAN, "events": events}).encode(),
+    )
+    monkeypatch.setattr(pricing, "SECONDS", 0.01)
+    with pytest.raises(InputError, match="takes too long to be priced here"):
+        worker.does(many)
+    assert not worker.lives
