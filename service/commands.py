@@ -67,6 +67,7 @@ def serve(
         say(json.dumps({"what": "listening", "host": host, "port": place.getsockname()[1]}))
         if others:
             say(json.dumps({"what": "other ledgers of the same data", "ledgers": others}))
+        sys.setswitchinterval(0.0005)  # seconds: who asks for little does not wait for who asks for much
         # It stops in order, and then raises the signal again.
         signal.signal(signal.SIGTERM, lambda *_: None)
         uvicorn.Server(config).run(sockets=[place])

@@ -128,7 +128,7 @@ class Desk:
             self.ledger.budget, asked.call, text, None if units is None else tuple(units), **of
         )
 
-    def charge(self, token: Token, priced: Request, given: dict[str, Any]) -> Any:
+    def charge(self, token: Token, given: dict[str, Any], priced: Request) -> Any:
         """Charge what was priced, with the other members of the request."""
         named = replace(priced, facts={**priced.facts, "purpose": given["purpose"]}).made_by(given["by"])
         scope, cohort, key = map(given.get, ("scope", "cohort", "key"))

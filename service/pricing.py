@@ -7,13 +7,14 @@ import signal
 import time
 from asyncio import Lock, Semaphore
 from collections import Counter
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
-from typing import Final
+from typing import Any, Final
 from weakref import WeakValueDictionary
 
 from dpaccount import proof
@@ -111,15 +112,22 @@ class Prices:
         self._waiting: Counter[str] = Counter()
         self._free, self._threads = Semaphore(AT_ONCE), ThreadPoolExecutor(AT_ONCE)
 
-    async def of(self, who: str, asked: Priceable) -> Request:
-        """Return a price in its token's turn; if the task is cancelled, nothing computes it any more."""
+    async def of(
+        self, who: str, asked: Priceable, then: Callable[[Request], Awaitable[Any]] | None = None
+    ) -> Any:
+        """Return a price in its token's turn, or what is `then` done with it.
+
+        If the task is cancelled, nothing computes it any more.
+        """
         if self._waiting[who] >= WAITING:
             raise NotAllowedError(503, f"{WAITING} charges of this token wait for their price; ask again")
         self._waiting[who] += 1
         try:
             turn = self._turns.setdefault(who, Lock())
-            async with turn, self._free:
-                return await self._computed(asked)
+            async with turn:
+                async with self._free:
+                    found = await self._computed(asked)
+                return found if then is None else await then(found)
         finally:
             self._waiting -= Counter([who])
 

@@ -98,8 +98,11 @@ class Service:
         if not asked.priced:
             return await run(self._done, token, asked, request, raw, line)
         given, priceable = await run(self._desk.to_price, token, asked, _read(raw, asked))
-        price = await _while_connected(request, self._prices.of(token.id, priceable))
-        return _written(await run(partial(self._desk.charge, token, price, given)), line)
+        charge = partial(run, self._desk.charge, token, given)
+        # What spends nothing can be asked for without end: that is done in the token's turn, too.
+        in_turn = charge if given.get("dry_run") else None
+        found = await _while_connected(request, self._prices.of(token.id, priceable, in_turn))
+        return _written(found if in_turn else await charge(found), line)
 
     async def _page(self, act: Any, line: Line, request: Request) -> Response:
         """Return a page; what goes wrong is a page with its sentence."""
