@@ -88,6 +88,7 @@ class Pages:
                 for one in (whole, *shown["scopes"])
             ],
             "requests": [self._asked(token, one) for one in shown.get("requests", ())[:LATEST]],
+            "log_heads": terminal.LOG_HEAD,
             "log": [terminal.log_row(one) for one in reversed(log)],
             "decides": token.allows("approve", None),  # what, is for the ledger to say
             "deciders": [one["person"] for one in shown.get("people", ()) if one["may"] in DECIDE],
@@ -145,8 +146,8 @@ class Pages:
     def _asked(self, token: Token, one: Mapping[str, Any]) -> dict[str, object]:
         """Return a request: what it asks for, and the noise of its plan."""
         [line] = self._done(token, "log", after=one["entry"] - 1, most=1)["entries"] or [{}]
-        wants = terminal.wanted(one["wants"])
-        return {**one, "wants": wants, "noise": [*map(_noise, line.get("plan") or ())]}
+        asks, words = terminal.wanted(one["asks"], one["wants"]), terminal.quoted(one["wants"])
+        return {**one, "asks": asks, "words": words, "noise": [*map(_noise, line.get("plan") or ())]}
 
     def _written(self, status: int, **facts: object) -> Response:
         page = self._page.render(**{"person": None, "error": None, "status": status, **facts})

@@ -284,7 +284,8 @@ class ScopeBody(Body, frozen=True, kw_only=True):
     every: str | None = None
 
     def check(self, state: State) -> None:
-        """Raise `InputError` if it changes how often the cap renews."""
+        """Raise `InputError` for a malformed cap, or one that renews otherwise."""
+        cap(self.epsilon, self.delta)
         old = state.scope(scope_name(self.scope))
         if self.every not in (None, *RENEWALS):
             raise InputError(f"a cap does not renew every {self.every!r}", f"give {', '.join(RENEWALS)}")

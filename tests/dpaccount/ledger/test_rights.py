@@ -9,13 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audits.cli.app import run
-from audits.reports.log import log
+from audits.reports import terminal
+from audits.reports.log import _names, log, page
 from dpaccount.errors import BudgetError, DpaccountError, InputError, LedgerError
+from dpaccount.ledger import charging
+from dpaccount.ledger import ledger as ledger_module
+from dpaccount.ledger.balances.budget import budget
 from dpaccount.ledger.journal import entries, export
 from dpaccount.ledger.journal.verify import repair, verify
 from dpaccount.ledger.ledger import Ledger, init
-from dpaccount.ledger.requests import RefusedError
+from dpaccount.ledger.requests import RefusedError, of_plan, plan_digest
+from dpaccount.plan.events import Plan, Relation, allowed
 from tests.depth import deep, examples
+from tests.dpaccount.accounting.test_metamorphic import SAMPLES
 
 from .conftest import VALID, by_hand, plan, pure, recounted
 
@@ -536,10 +542,99 @@ def test_who_approves_sees_all_that_it_holds_for(url, capsys):
         with pytest.raises(InputError, match="there is no scope none"):
             ledger.grant("cy", ["charge"], scope="none", by="ada")
     assert run(["ledger", "show", url]) == 0
-    said = capsys.readouterr().out
-    assert "cy asks for a charge (scope team, purpose ages, units 3, 7, ε 0.1); waits" in said
-    assert "ada asks for a grant (person cy, may 'arrange'); waits" in said
-    assert "ada asks for a scope (scope team, ε 7, δ 0); waits" in said
+    rows = [line.split() for line in capsys.readouterr().out.splitlines() if "waits for an approval" in line]
+    asked = [" ".join(row[1:]) for row in rows]
+    assert asked == [
+        'cy charge, ε 0.1, scope team, units 3, 7 waits for an approval purpose "ages"',
+        "ada grant, may 'arrange' waits for an approval person \"cy\"",
+        "ada scope, ε 7, δ 0, scope team waits for an approval",
+    ]
+
+
+@examples(100)
+@given(
+    text=st.text(min_size=1, max_size=60).filter(str.isprintable)
+    | st.just("counts, ε 0.001); approved by officer")
+)
+def test_what_people_write_stands_apart_from_what_is_asked(text):
+    """No text changes what an approver reads beside it, and it ends where its quotes do."""
+    wants = {"purpose": text, "scope": "team", "epsilon": 0.5, "units": [3, 7]}
+    assert terminal.wanted("charge", wants) == "charge, ε 0.5, scope team, units 3, 7"
+    said = terminal.quoted(wants).removeprefix("purpose ")
+    assert json.JSONDecoder().raw_decode(said) == (text, len(said))
+    line = {
+        **dict.fromkeys(terminal.NOTED),
+        **dict.fromkeys(terminal.WRITTEN),
+        **wants,
+        "entry": 1,
+        "time": "",
+    }
+    row = terminal.log_row(
+        {**line, "kind": "reset", "reason": text, "spends": None, "first": None, "last": None}
+    )
+    assert row[5] == "scope team"
+    assert json.dumps(text, ensure_ascii=False) in row[6]
+
+
+def lying(patch, **beside):
+    """Let a request be written, as by SQL, with this beside what is asked for."""
+    real = charging.request_for
+
+    def written(kind, facts, body):
+        made = real(kind, facts, body)
+        return {**made, **beside.get("outer", {}), "facts": {**made["facts"], **beside.get("inner", {})}}
+
+    for module in (charging, ledger_module):
+        patch.setattr(module, "request_for", written)
+
+
+MILD = [{"event": "laplace", "count": "1/1", "cover": ["1/1", "2/1"], "scale": "f4240/1"}]
+
+
+def test_an_approver_is_shown_what_is_asked_for_and_nothing_that_stands_beside(url):
+    """Whoever may insert entries by SQL may write any members into a request: none of them says what it is."""
+    governed(url)
+    honest = [{"event": "pure", "count": "1", "cover": ["3", "7"], "epsilon": "0.1"}]
+    with Ledger.open(url) as ledger:
+
+        def asked(purpose, **beside):
+            with pytest.MonkeyPatch.context() as patch:
+                lying(patch, **beside)
+                with pytest.raises(RefusedError) as refused:
+                    ledger.charge_plan(plan("1/10", (3, 7)), purpose, by="cy", scope="team")
+            wants = ledger.show()["requests"][-1]["wants"]
+            return wants, page(url, refused.value.charge.entry - 1, 1)[0]
+
+        wants, line = asked("a")
+        assert line["plan"] == honest
+        for purpose, beside in {"b": {"inner": {"plan": MILD}}, "c": {"outer": {"plan": MILD}}}.items():
+            shown, line = asked(purpose, **beside)
+            assert (shown, line["plan"]) == (
+                {**wants, "purpose": purpose},
+                honest if purpose == "c" else None,
+            )
+        forged = {"plan": MILD, "purpose": "mild", "scope": "other", "digest": plan_digest(plan("1/1000"))}
+        _, line = asked("d", outer=forged)
+        assert (line["plan"], line["purpose"], line["scope"]) == (honest, "d", "team")
+        shown, _ = asked("e", inner={"units": [[3, 3]]})
+        assert shown["units"] == [3, 7]
+        with pytest.MonkeyPatch.context() as patch:
+            lying(patch, inner={"epsilon": "6; approved by bo"})
+            with pytest.raises((DpaccountError, ValueError)):
+                ledger.set_scope("team", 6, by="ada")
+
+
+@pytest.mark.parametrize("kind", sorted(SAMPLES))
+def test_a_plan_of_any_kind_is_known_again_by_its_digest(kind):
+    event = SAMPLES[kind]
+    relation = next(one for one in Relation if allowed(kind, one))
+    asked = Plan(relation, (event, event))
+    request = of_plan(budget(9, Fraction("1e-6"), "p", relation.value, "zcdp"), asked, "x")
+    for within in (request, request.within("team"), request.within("team", "c", [(1, 5)])):
+        facts = {**within.facts, "digest": within.digest}
+        assert _names(facts, relation.value)
+        assert not _names({**facts, "plan": facts["plan"][:1]}, relation.value)
+        assert not _names({**facts, "scope": "else"}, relation.value)
 
 
 def test_an_approval_ends_with_the_right_of_who_gave_it(url):
