@@ -46,6 +46,7 @@ def serve(
     import uvicorn
 
     from audits.cli import answers
+    from service.connections import Connection
     from service.desk import Desk
     from service.web import Service
 
@@ -63,6 +64,7 @@ def serve(
         app = Service(desk, known).application()
         # Its own log would quote requests.  Beyond so many connections it asks others to come again.
         limits: Any = {"limit_concurrency": 1000, "timeout_graceful_shutdown": 90, "log_level": "critical"}
+        limits["http"] = Connection
         config = uvicorn.Config(app, log_config=None, access_log=False, server_header=False, **limits)
         say(json.dumps({"what": "listening", "host": host, "port": place.getsockname()[1]}))
         if others:
