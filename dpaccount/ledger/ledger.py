@@ -679,6 +679,9 @@ class Ledger:
         except ValueError as error:
             raise InputError(f"that makes no {kind}", str(error)) from None
         state = totals.state(rows.node)
+        if kind == kinds.GRANT and facts["may"]:  # whatever a name is, its rights can be taken back
+            known = rights.people(state)
+            rights.new_name(facts["person"], [one.person for one in known.grants] if known else [])
         two = rights.people(state) is not None and wanted.takes_two(state)
         if two and state.register.get(wanted.asked) is None:
             kind, made = kinds.REQUEST, request_for(kind, made, made)

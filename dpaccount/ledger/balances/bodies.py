@@ -31,6 +31,9 @@ Bodies = Callable[[int], str]  #: returns the body of an entry, by its number
 
 #: kinds that a person asks for and another approves
 ASKED_FOR: Final = (kinds.CHARGE, kinds.RESERVATION, kinds.RESET, kinds.SCOPE, kinds.GRANT)
+#: characters of an entry, other than of kinds that hold amounts over units, or a release
+MOST_BODY: Final = 2**22
+UNLIMITED: Final = (kinds.CHARGE, kinds.RESERVATION, kinds.FORFEIT, kinds.REQUEST, kinds.RELEASE)
 MOST_RANGES: Final = 1000  #: of a cohort; pieces of a reservation's parts that are open
 
 
@@ -604,6 +607,8 @@ def formed(entry: kinds.Entry, width: int) -> Formed:
     mark = entry.kind in (kinds.DRAWING, kinds.RELEASE)
     if (entry.key is not None and not keyed) or (entry.about is not None) != mark:
         raise ValueError("it has the key or reference of another kind")
+    if entry.kind not in UNLIMITED and len(entry.body) > MOST_BODY:
+        raise ValueError(f"its body has more than {MOST_BODY} characters")
     if entry.author == "" or not 0 <= (entry.about or 0) < entry.number:
         raise ValueError("its role may not write it, or not about that entry")
     body = read_body(entry.kind, entry.body)

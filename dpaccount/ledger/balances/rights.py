@@ -12,6 +12,8 @@ The chain verifies that, but not who somebody is.  On a server any other role ac
 made the first grant for another person: it serves.
 """
 
+import unicodedata
+from collections.abc import Iterable
 from datetime import date
 from typing import Final, cast
 
@@ -95,6 +97,27 @@ def denied(state: State, by: str | None, role: str | None, scope: str | None, ti
         return ""
     where = "the whole ledger" if scope is None else f"the scope {scope}"
     return f"{person} may not charge {where}"
+
+
+def new_name(name: str, known: Iterable[str]) -> str:
+    """Return the name of a person; raises `InputError` for one that looks like another's, or could.
+
+    It is in one script, as Unicode composes it (NFKC), without blanks at its ends or letters that nobody
+    sees, and no `known` name differs from it in case alone.  Names in a chain stay what they are.
+    """
+    one_line("name of a person", name)
+    scripts = {unicodedata.name(c, "?").split()[0] for c in name if c.isalpha()}
+    seen = all(c.isalnum() or c.isascii() or unicodedata.category(c)[0] == "M" for c in name)
+    filled = any("FILLER" in unicodedata.name(c, "") for c in name)
+    together = len(scripts) <= 1 or scripts <= {"CJK", "HIRAGANA", "KATAKANA"}
+    if name != unicodedata.normalize("NFKC", name).strip() or not seen or filled or not together:
+        raise InputError(
+            f"the name {name!a} could be taken for another", "write it in one script, without odd blanks"
+        )
+    for other in known:
+        if other != name and other.casefold() == name.casefold():
+            raise InputError(f"{name} could be taken for {other}", "write the name as it is, or another")
+    return name
 
 
 def checked_grant(person: str, may: list[str], scope: str, until: str) -> list[Grant]:

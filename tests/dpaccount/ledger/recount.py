@@ -509,6 +509,8 @@ def recount(file):
         number, kind, key, about, body, root, digest = entry
         facts = json.loads(body)
         counts[kind] = counts.get(kind, 0) + 1
+        longer = kind in ("charge", "reservation", "forfeit", "request", "release")
+        check(longer or len(body) <= 4_194_304, f"entry {number} is too long")
         kinds[number] = kind
         if books is not None:
             if kind in ("grant", "request", "approval"):

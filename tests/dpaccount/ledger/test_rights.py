@@ -28,6 +28,7 @@ from .conftest import VALID, by_hand, plan, pure, recounted
 PURE = {"unit": "person", "relation": "replace-one", "measure": "pure", "epsilon": 9, "delta": 0}
 SCOPES = (None, "team", "team/a", "other")
 PEOPLE = ("ada", "bo", "cy", "di")
+LAST_BODY = "SELECT body FROM entries ORDER BY number DESC LIMIT 1"
 TODAY, SOON, LATER = "2026-12-01", "2026-12-31", "2027-06-01"
 ENDS = {TODAY: SOON, SOON: "2027-01-30", LATER: "2027-07-01"}  #: of an approval on that day
 
@@ -413,6 +414,60 @@ def test_a_grant_that_makes_no_sense_is_refused(url, grant, said):
             ledger.grant(**grant, by="ada")
         assert "people" not in ledger.show()
         ledger.charge_plan(plan("1/10"), "x")  # the ledger is free as before
+
+
+def test_no_new_person_is_named_so_as_to_be_taken_for_another(url):
+    governed(url)
+    odd = [
+        "bo ",
+        " bo",
+        "BO",
+        "Bo",
+        "b\u043e",
+        "bo\u3164",
+        "bo\u1160",
+        "bo\u2800",
+        "bo\u0301",
+        "\uff42\uff4f",
+        "b\u00ado",
+    ]
+    with Ledger.open(url) as ledger:
+        for name in [*odd, "bo\u200b", "\u0430da"]:
+            with pytest.raises(InputError, match=r"could be taken for|not a line of text"):
+                ledger.grant(name, ["charge"], scope="team", by="ada")
+        for name in ("Élodie Müller", "Анна", "山田 さくら", "o'hara@x.example", "김 철수", "bo-2"):
+            assert ledger.grant(name, ["charge"], scope="team", by="ada").kind == "request"
+        with pytest.MonkeyPatch.context() as patch:  # of an earlier version
+            patch.setattr("dpaccount.ledger.balances.rights.new_name", lambda *_: None)
+            twice(
+                "ada",
+                lambda number: ledger.approve(number, "bo"),
+                lambda who: ledger.grant("BO", ["charge"], by=who),
+            )
+        assert ledger.grant("BO", [], scope="*", by="ada").kind == "grant"
+        assert ledger.verify() == VALID
+    assert recounted(url)
+
+
+def test_an_entry_has_an_end(url):
+    """One that holds no amounts is at most 4 MiB long; a refusal leaves the plan out rather than be longer."""
+    governed(url)
+    with Ledger.open(url) as ledger:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(charging, "MOST_BODY", 700)
+            with pytest.raises(RefusedError):
+                ledger.charge_plan(
+                    Plan(Relation.REPLACE_ONE, plan(10).events * 9), "x", by="di", scope="team/a"
+                )
+        assert "plan" not in json.loads(by_hand(url, LAST_BODY)[0][0])
+        assert ledger.verify() == VALID
+        with ledger._store.writing() as rows:
+            body = {"reason": "x" * 2**22, "time": entries.now()}
+            number = rows.append("refusal", entries.as_written(body), ledger._totals(rows).text).number
+        with pytest.raises(LedgerError, match="more than 4194304 characters"):
+            ledger.charge_plan(plan("1/100"), "x", by="di", scope="team/a")
+    assert verify(url)["first_bad"] == number
+    assert not recounted(url)
 
 
 def test_who_writes_the_file_cannot_make_an_approval_up(url, tmp_path):
