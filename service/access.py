@@ -5,22 +5,23 @@ A secret is 256 random bits, so its SHA-256 neither needs a salt nor reveals it,
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import astuple, dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 from secrets import token_hex, token_urlsafe
-from typing import Final
+from typing import Final, TypeVar
 
 from dpaccount.documents import OWN, canonical, sha256
 from dpaccount.errors import DpaccountError, InputError, LedgerError
-from dpaccount.ledger.balances.budget import one_line
+from dpaccount.ledger.balances.rights import new_name
 from dpaccount.ledger.balances.state import lineage, scope_name
 
 #: what is asked: of all scopes; only with tokens made with --arrange
 WHOLE, ARRANGING = ("arrange", "approve"), ("arrange", "scope")
 Subject = tuple[str, str]  #: an issuer, and a person there
+T = TypeVar("T")
 OURS: Final = "dpa_"  #: how secrets begin
 _TABLE: Final = "CREATE TABLE IF NOT EXISTS tokens (id PRIMARY KEY, person, scope, until, arrange, digest)"
 
@@ -31,6 +32,14 @@ class NotAllowedError(DpaccountError):
     def __init__(self, status: int, why: str) -> None:
         super().__init__(why)
         self.status = status
+
+
+def once(members: Iterable[tuple[str, T]]) -> dict[str, T]:
+    """Return members by name; raises `InputError` for one that is there twice: readers may differ on it."""
+    listed = list(members)
+    if len(found := dict(listed)) < len(listed):
+        raise InputError("a member is given twice", "give each once")
+    return found
 
 
 @dataclass(frozen=True)
@@ -74,11 +83,12 @@ class Tokens:
         secret, day = f"{OURS}{token_urlsafe(32)}", None if until is None else until.isoformat()
         within = None if scope is None else scope_name(scope)
         name = secret if subject is None else canonical(subject)
-        one = Token(token_hex(6), one_line("person", person), within, day, arrange, sha256(name))
+        one = Token(token_hex(6), new_name(person, ()), within, day, arrange, sha256(name))
         if not self._file.exists():
             os.close(os.open(self._file, os.O_CREAT | os.O_WRONLY, OWN))
         with self._opened() as database:
             database.execute(_TABLE)  # also where one that was killed had made the file alone
+            new_name(person, [known for (known,) in database.execute("SELECT person FROM tokens")])
             for (known,) in database.execute("SELECT id FROM tokens WHERE digest = ?", (one.digest,)):
                 raise InputError(f"the subject has the token {known} already", "revoke that first")
             database.execute("INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?)", astuple(one))

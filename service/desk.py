@@ -14,6 +14,7 @@ from dpaccount.errors import InputError
 from dpaccount.ledger.balances.budget import one_line
 from dpaccount.ledger.balances.rights import EVERYWHERE
 from dpaccount.ledger.charging import KeyTakenError
+from dpaccount.ledger.entry import APPROVAL, GRANT, REQUEST
 from dpaccount.ledger.ledger import Ledger
 from dpaccount.ledger.requests import Charge, RefusedError, Request
 from dpaccount.schemas import ledgers as answers
@@ -22,6 +23,7 @@ from dpaccount.schemas.ledgers import Ranges
 from service.access import NotAllowedError, Token
 from service.pricing import Priceable
 
+OF_PEOPLE: Final = (GRANT, REQUEST, APPROVAL)
 MOST_OF_PLAN: Final = 200_000  #: bytes, whose price is computed in seconds
 #: in a refusal: what one unit has spent is for who may arrange
 UNIT: Final = re.compile(r"\bunit \d+ to .*?, beyond")
@@ -174,6 +176,8 @@ class Desk:
     def _own(self, token: Token, asked: Endpoint, given: Any) -> int | str:
         """Return the charge that a request is about, which the person made."""
         keyed, charge = given.pop("key", None), given.pop("entry", None)
+        if None not in (keyed, charge):
+            raise InputError("both a key and an entry are given, which may be of two charges", "give one")
         charge = keyed if charge is None else charge
         if charge is None:
             raise InputError("no charge is named", "give its entry or its key")
@@ -205,7 +209,8 @@ class Desk:
     def _show(self, token: Token) -> Any:
         shown = self.ledger.show()
         if not token.arrange:
-            shown["worst_unit"] = None  # of all scopes
+            for one in (shown, *shown["scopes"]):
+                one["worst_unit"] = None
             last = shown.get("more_like_last", {}).get("entry")
             if last is not None and not token.allows("read", self.ledger.asked_by(last)[2]):
                 del shown["more_like_last"]  # how many charges fit is said of one that they may see
@@ -217,7 +222,15 @@ class Desk:
     def _log(self, token: Token, after: int = -1, most: int = log.PAGE, *, latest: bool = False) -> Any:
         most = min(most, log.PAGE)
         lines = log.page(self.url, None if latest else after, most)
-        seen = [one for one in lines if one["scope"] != EVERYWHERE and token.allows("read", one["scope"])]
+        about = [one.pop("people") for one in lines]
+        seen = [
+            one
+            for one, people in zip(lines, about, strict=True)
+            if one["scope"] != EVERYWHERE
+            and token.allows("read", one["scope"])
+            # of rights and requests a scope's token is told its person's own, as by `show`
+            and not (token.scope and one["kind"] in OF_PEOPLE and token.person not in people)
+        ]
         if not token.arrange:
             seen = [{**one, "reason": UNIT.sub("a unit beyond", one["reason"] or "") or None} for one in seen]
         return {"entries": seen, "next": lines[-1]["entry"] if len(lines) == most else None}

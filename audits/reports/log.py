@@ -92,15 +92,23 @@ def log(url: str, chosen: LogFilter = EVERY) -> list[Line]:
         return lines
 
 
-def page(url: str, after: int | None, most: int = PAGE) -> Sequence[Mapping[str, Any]]:
-    """Return the lines of up to `most` entries after `after` (None: the last); marks name the one before."""
+def page(url: str, after: int | None, most: int = PAGE) -> Sequence[Line]:
+    """Return the lines of up to `most` entries after `after` (None: the last); marks name the one before.
+
+    Each has ``people``, too: who made it, who asked for what it decides, and whose rights it is about.
+    """
     with closing(Store.open(url)) as store, store.reading() as rows:
         budget = budget_of(first_entry(rows))
         first = max(0, rows.head()[0] + 1 - most) if after is None else after + 1
-        lines = [_line(entry, budget) for entry in islice(rows.entries(first), most)]
-        for line in lines:  # a decision is of the scope of what was asked
-            asked = rows.entry(line["about"]) if line["kind"] == APPROVAL else None
-            line["scope"] = line["scope"] if asked is None else _line(asked, budget)["scope"]
+        lines = []
+        for entry in islice(rows.entries(first), most):
+            line, facts = _line(entry, budget), facts_of(entry)
+            asked = rows.entry(line["about"]) if entry.kind == APPROVAL else None
+            of = None if asked is None else _line(asked, budget)
+            if of is not None:  # a decision is of the scope of what was asked
+                line["scope"] = of["scope"]
+            person = facts.get("facts", facts).get("person") if entry.kind in (GRANT, REQUEST) else None
+            lines.append({**line, "people": [line["by"] or line["role"], person, of and of["by"]]})
         return lines
 
 
