@@ -23,6 +23,7 @@ def serve(
     tokens: File = Path("tokens.db"),
     issuer: Text | None = None,
     audience: Text = "dpaccount",
+    leeway: Whole = "30",
 ) -> int:
     """Serve a ledger over HTTP to holders of tokens, as its only writer.
 
@@ -42,6 +43,8 @@ def serve(
         An OpenID Connect provider, whose tokens are taken, too.
     audience
         The name of this service there.
+    leeway
+        Seconds by which its clock and ours may differ.
     """
     import uvicorn
 
@@ -56,7 +59,10 @@ def serve(
         if issuer is not None:
             from service.provider import Provider
 
-            subject_of = Provider(issuer, audience).subject
+            provider = Provider(issuer, audience, whole(leeway, "--leeway", 0, 600) or 0)
+            subject_of = provider.subject
+            if not provider.begin():
+                say(json.dumps({"what": "the provider of identities does not answer yet", "issuer": issuer}))
         known = Tokens(tokens, subject_of)
         known.listed()  # refuses a file that is none
         desk = Desk(ledger)

@@ -103,7 +103,23 @@ def test_who_asks_for_too_many_is_asked_to_come_again_and_others_are_not(slow):
     assert asyncio.run(flood())[0] == 503
 
 
-def test_a_price_ends_with_its_client_also_of_one_that_waits(served, slow):
+def test_who_waits_and_is_gone_is_not_computed(slow):
+    async def leave():
+        prices = Prices()
+        first, second, third = (asyncio.ensure_future(prices.of("ada", ONE)) for _ in range(3))
+        await asyncio.to_thread(until, lambda: slow.asked == 1)
+        second.cancel()
+        first.cancel()
+        slow.go.set()
+        await third
+        assert first.cancelled()
+        assert second.cancelled()
+
+    asyncio.run(leave())
+    assert (slow.asked, slow.made, slow.ended) == (2, 2, 1)
+
+
+def test_a_price_ends_with_its_client(served, slow):
     """Nothing computes for who is gone; the next is answered, by a process that was not ended."""
     body = json.dumps({"plan": PLAN, "purpose": "p", "scope": "team"}).encode()
 
@@ -112,10 +128,9 @@ def test_a_price_ends_with_its_client_also_of_one_that_waits(served, slow):
         link.request("POST", "/v1/charges", body, {"Authorization": f"Bearer {served.secrets['bob']}"})
         return link
 
-    links = [begin(), begin()]
+    link = begin()
     until(lambda: slow.asked == 1)
-    for one in links:
-        one.close()
+    link.close()
     until(lambda: (slow.ended, slow.at_once) == (1, 0))
     slow.go.set()
     assert served.ask("POST", "/v1/charges", body, "bob")[0] == 200
