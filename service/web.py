@@ -97,7 +97,7 @@ class Service:
         raw = await _body(request)
         if not asked.priced:
             return await run(self._done, token, asked, request, raw, line)
-        given, priceable = await run(self._desk.to_price, token, asked, _read(raw, asked))
+        given, priceable = await run(lambda: self._desk.to_price(token, asked, _read(raw, asked)))
         charge = partial(run, self._desk.charge, token, given)
         # What spends nothing can be asked for without end: that is done in the token's turn, too.
         in_turn = charge if given.get("dry_run") else None
