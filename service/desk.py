@@ -118,7 +118,7 @@ class Desk:
         act: Any = getattr(self, f"_{asked.call}", None) or getattr(self.ledger, asked.call)
         return self._told(token, lambda: act(*first, **given))
 
-    def to_price(self, token: Token, asked: Endpoint, members: Struct) -> tuple[dict[str, Any], Priceable]:
+    def to_price(self, token: Token, asked: Endpoint, members: Struct) -> tuple[Any, Priceable]:
         """Return the members of a charge that may be asked for, and apart from them what is to be priced."""
         _, given = self._checked(token, asked, members, {})
         one_line("purpose", given["purpose"])
@@ -130,7 +130,7 @@ class Desk:
             self.ledger.budget, asked.call, text, None if units is None else tuple(units), **of
         )
 
-    def charge(self, token: Token, given: dict[str, Any], priced: Request) -> Any:
+    def charge(self, token: Token, given: Any, priced: Request) -> Any:
         """Charge what was priced, with the other members of the request."""
         named = replace(priced, facts={**priced.facts, "purpose": given["purpose"]}).made_by(given["by"])
         scope, cohort, key = map(given.get, ("scope", "cohort", "key"))

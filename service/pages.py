@@ -154,7 +154,7 @@ class Pages:
         return HTMLResponse(page, status, headers={"Content-Security-Policy": POLICY})
 
 
-def _row(token: Token, scope: dict[str, Any]) -> list[str]:
+def _row(token: Token, scope: Any) -> list[str]:
     """Return the row of a scope, without the unit that who may not arrange is not told."""
     row = terminal.scope_row(scope)
     return row if token.arrange else [*row[:-1], ""]

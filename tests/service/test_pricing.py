@@ -23,7 +23,7 @@ PURE = budget(1, Fraction(0), "person", "replace-one", "pure", (None, None))
 PLAN = {
     "schema": "dpaccount/events/1",
     "relation": "replace-one",
-    "events": [{"event": "pure", "epsilon": "1/100"}],
+    "events": [{"event": "pure", "epsilon": "1/200", "count": 2}],
 }
 ONE = Priceable(PURE, "charge_plan", json.dumps(PLAN).encode())
 
@@ -84,6 +84,26 @@ def test_few_are_computed_at_once_and_of_a_token_one(slow):
     assert (slow.most, slow.made, {one.digest for one in done}) == (1, 1, {price(ONE).digest})
     asyncio.run(all_of(*"abcdefgh"))
     assert (slow.most, slow.made) == (AT_ONCE, AT_ONCE)
+
+
+def test_one_plain_draw_is_priced_at_once_whoever_waits(slow):
+    def asked(**event):
+        return replace(ONE, text=json.dumps({**PLAN, "events": [{**PLAN["events"][0], **event}]}).encode())
+
+    async def alone():
+        prices = Prices()
+        waits = asyncio.ensure_future(prices.of("ada", ONE))
+        done = await prices.of("ada", asked(count=1))
+        waits.cancel()
+        return done
+
+    assert asyncio.run(alone()).digest == price(asked(count=1)).digest
+    plain = asked(count=1)
+    wide = (ONE, asked(count=1, event="dp_ftrl"), replace(plain, call="charge_theorem"))
+    for one in (*wide, replace(plain, units=((1, 2), (4, 5)))):
+        assert not one.plain
+    for wrong in (b"", b"[]", b"{", b'{"events": 1}', b'{"events": [5]}', b'{"events": [{}]}', b"[" * 999):
+        assert not replace(ONE, text=wrong).plain
 
 
 def test_who_asks_for_too_many_is_asked_to_come_again_and_others_are_not(slow):
