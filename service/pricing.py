@@ -3,7 +3,10 @@
 import asyncio
 import json
 import os
+import pickle
 import signal
+import subprocess
+import sys
 import time
 from asyncio import Lock, Semaphore
 from collections import Counter
@@ -12,8 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from multiprocessing import get_context
-from multiprocessing.connection import Connection
+from threading import Timer
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
@@ -73,23 +75,35 @@ def price(asked: Priceable) -> Request:
 
 
 class Worker:
-    """A process that computes prices one after another, behind all that answers at once."""
+    """A process that computes prices one after another, behind all that answers at once.
+
+    It writes nothing into the log, also where the service is killed while it begins.
+    """
 
     def __init__(self) -> None:
-        spawn = get_context("spawn")
-        self._link, theirs = spawn.Pipe()
-        self._process = spawn.Process(target=_work, args=(theirs,), daemon=True)
-        self._process.start()
+        code = f"import sys; sys.path[:] = {sys.path!r}; from service.pricing import work; work()"
         self._ended = False
-        theirs.close()
+        words, pipe = [sys.executable, "-c", code], subprocess.PIPE
+        self._process = subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL)
 
     def does(self, asked: Priceable) -> Request:
         """Return a price; raises `InputError` for one that takes too long, `EOFError` if it has ended."""
-        self._link.send(asked)
-        if not self._link.poll(SECONDS):
-            self.end()
-            raise InputError("the charge takes too long to be priced here", "charge it on the ledger itself")
-        found: Request | Exception = self._link.recv()
+        there: Any = self._process.stdin
+        back: Any = self._process.stdout
+        end, alarm = time.monotonic() + SECONDS, Timer(SECONDS, self.end)
+        alarm.start()
+        try:
+            pickle.dump(asked, there)
+            there.flush()
+            found: Request | Exception = pickle.load(back)  # noqa: S301 - of our own process
+        except (EOFError, OSError, pickle.UnpicklingError):
+            if time.monotonic() < end:
+                raise EOFError from None
+            found = InputError(
+                "the charge takes too long to be priced here", "charge it on the ledger itself"
+            )
+        finally:
+            alarm.cancel()
         if isinstance(found, Exception):
             raise found
         return found
@@ -98,23 +112,28 @@ class Worker:
         """End the process, whatever it computes."""
         self._ended = True  # also while the system still ends it
         self._process.kill()
+        self._process.wait()
 
     @property
     def lives(self) -> bool:
         """Return whether it can be asked again."""
-        return not self._ended and self._process.is_alive()
+        return not self._ended and self._process.poll() is None
 
 
-def _work(link: Connection) -> None:
+def work() -> None:
+    """Answer a `Worker` until it is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the service ends it
     getattr(os, "nice", int)(5)  # Windows has none
     with suppress(EOFError, OSError):
         while True:
-            asked = link.recv()
+            asked: Priceable = pickle.load(sys.stdin.buffer)  # noqa: S301
+            found: Request | Exception
             try:
-                link.send(price(asked))
+                found = price(asked)
             except Exception as error:
-                link.send(error)
+                found = error
+            pickle.dump(found, sys.stdout.buffer)
+            sys.stdout.flush()
 
 
 class Prices:

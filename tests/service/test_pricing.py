@@ -3,6 +3,8 @@
 import asyncio
 import http.client
 import json
+import subprocess
+import sys
 import threading
 import time
 from collections import Counter
@@ -18,6 +20,7 @@ from service.access import NotAllowedError
 from service.desk import ASKED
 from service.pricing import AT_ONCE, WAITING, Priceable, Prices, price
 from service.web import _read
+from tests.depth import deep
 
 PURE = budget(1, Fraction(0), "person", "replace-one", "pure", (None, None))
 PLAN = {
@@ -183,3 +186,16 @@ def test_what_is_refused_there_is_refused_here_and_what_takes_long_is_stopped(mo
     with pytest.raises(InputError, match="takes too long to be priced here"):
         worker.does(many)
     assert not worker.lives
+
+
+@deep
+def test_a_process_that_begins_while_the_service_is_killed_says_nothing():
+    """The log has lines of JSON alone."""
+    code = "import time; from service import pricing; print(flush=True); pricing.begin(); time.sleep(60)"
+    for turn in range(20):
+        pipe = subprocess.PIPE
+        with subprocess.Popen([sys.executable, "-c", code], stdout=pipe, stderr=pipe) as one:
+            assert one.stdout.readline() == b"\n"
+            time.sleep(turn / 2000)
+            one.kill()
+            assert one.stderr.read() == b"", turn
