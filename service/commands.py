@@ -49,7 +49,6 @@ def serve(
     import uvicorn
 
     from audits.cli import answers
-    from service import pricing
     from service.connections import Connection
     from service.desk import Desk
     from service.web import Service
@@ -76,7 +75,6 @@ def serve(
         say(json.dumps({"what": "listening", "host": host, "port": place.getsockname()[1]}))
         if others:
             say(json.dumps({"what": "other ledgers of the same data", "ledgers": others}))
-        pricing.begin()
         sys.setswitchinterval(0.0005)  # seconds: who asks for little does not wait for who asks for much
         # It stops in order, and then raises the signal again.
         signal.signal(signal.SIGTERM, lambda *_: None)

@@ -33,7 +33,8 @@ AT_ONCE: Final = 2  #: processes
 WAITING: Final = 64  #: requests of one token; others are asked to come again
 SECONDS: Final = 30.0  #: for which one price is computed
 PLAIN: Final = ("pure", "laplace", "discrete_laplace", "gaussian", "gdp", "zcdp", "approximate")
-MOST_PLAIN: Final = 1000  #: bytes of a plan of one event
+FEW: Final = 4  #: draws, each on a range of units
+MOST_PLAIN: Final = 1000  #: bytes of their plan
 KEPT: Final = 16  #: prices of what was asked last
 
 
@@ -51,13 +52,15 @@ class Priceable:
 
     @property
     def plain(self) -> bool:
-        """Return whether it is one draw of noise on one range of units, a formula: nobody waits for that."""
-        if self.call == "charge_theorem" or len(self.text) > MOST_PLAIN or len(self.units or ()) > 1:
+        """Return whether it is a few draws of noise with formulas, computed sooner than passed on."""
+        if self.call == "charge_theorem" or len(self.text) > MOST_PLAIN:
             return False
         try:
-            [event] = json.loads(self.text)["events"]
-            return event["event"] in PLAIN and event.get("count", 1) == 1
-        except (LookupError, TypeError, ValueError, AttributeError, RecursionError):
+            events = json.loads(self.text)["events"]
+            return len(events) * len(self.units or "1") <= FEW and all(
+                one["event"] in PLAIN for one in events
+            )
+        except (LookupError, TypeError, ValueError, RecursionError):
             return False
 
 
@@ -97,6 +100,9 @@ class Worker:
             there.flush()
             found: Request | Exception = pickle.load(back)  # noqa: S301 - of our own process
         except (EOFError, OSError, pickle.UnpicklingError):
+            back.close()
+            with suppress(OSError):  # what it was not given
+                there.close()
             if time.monotonic() < end:
                 raise EOFError from None
             found = InputError(
@@ -180,11 +186,6 @@ class Prices:
         finally:
             if worker.lives:
                 _IDLE.append(worker)
-
-
-def begin() -> None:
-    """Begin a process before one is asked for."""
-    _IDLE.append(Worker())
 
 
 _IDLE: Final[list[Worker]] = []  #: processes that wait

@@ -18,7 +18,7 @@ from dpaccount.ledger.balances.budget import budget
 from service import pricing
 from service.access import NotAllowedError
 from service.desk import ASKED
-from service.pricing import AT_ONCE, WAITING, Priceable, Prices, price
+from service.pricing import AT_ONCE, FEW, WAITING, Priceable, Prices, price
 from service.web import _read
 from tests.depth import deep
 
@@ -26,7 +26,7 @@ PURE = budget(1, Fraction(0), "person", "replace-one", "pure", (None, None))
 PLAN = {
     "schema": "dpaccount/events/1",
     "relation": "replace-one",
-    "events": [{"event": "pure", "epsilon": "1/200", "count": 2}],
+    "events": [{"event": "permute_and_flip", "epsilon": "1/100"}],
 }
 ONE = Priceable(PURE, "charge_plan", json.dumps(PLAN).encode())
 
@@ -89,22 +89,25 @@ def test_few_are_computed_at_once_and_of_a_token_one(slow):
     assert (slow.most, slow.made) == (AT_ONCE, AT_ONCE)
 
 
-def test_one_plain_draw_is_priced_at_once_whoever_waits(slow):
-    def asked(**event):
-        return replace(ONE, text=json.dumps({**PLAN, "events": [{**PLAN["events"][0], **event}]}).encode())
+def draws(number, **event):
+    one = {"event": "pure", "epsilon": "1/100", **event}
+    return replace(ONE, text=json.dumps({**PLAN, "events": [one] * number}).encode())
 
+
+def test_a_few_plain_draws_are_priced_at_once_whoever_waits(slow):
     async def alone():
         prices = Prices()
         waits = asyncio.ensure_future(prices.of("ada", ONE))
-        done = await prices.of("ada", asked(count=1))
+        done = await prices.of("ada", draws(FEW))
         waits.cancel()
         return done
 
-    assert asyncio.run(alone()).digest == price(asked(count=1)).digest
-    plain = asked(count=1)
-    wide = (ONE, asked(count=1, event="dp_ftrl"), replace(plain, call="charge_theorem"))
-    for one in (*wide, replace(plain, units=((1, 2), (4, 5)))):
-        assert not one.plain
+    assert asyncio.run(alone()).digest == price(draws(FEW)).digest
+    several = tuple((3 * number + 1, 3 * number + 2) for number in range(FEW))
+    assert replace(draws(1, count=9), units=several).plain
+    assert not replace(draws(2), units=several).plain
+    for wide in (ONE, draws(FEW + 1), draws(1, event="dp_ftrl"), replace(draws(1), call="charge_theorem")):
+        assert not wide.plain
     for wrong in (b"", b"[]", b"{", b'{"events": 1}', b'{"events": [5]}', b'{"events": [{}]}', b"[" * 999):
         assert not replace(ONE, text=wrong).plain
 
@@ -191,7 +194,7 @@ def test_what_is_refused_there_is_refused_here_and_what_takes_long_is_stopped(mo
 @deep
 def test_a_process_that_begins_while_the_service_is_killed_says_nothing():
     """The log has lines of JSON alone."""
-    code = "import time; from service import pricing; print(flush=True); pricing.begin(); time.sleep(60)"
+    code = "import time; from service import pricing; print(flush=True); pricing.Worker(); time.sleep(60)"
     for turn in range(20):
         pipe = subprocess.PIPE
         with subprocess.Popen([sys.executable, "-c", code], stdout=pipe, stderr=pipe) as one:
