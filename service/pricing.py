@@ -32,9 +32,11 @@ from service.access import NotAllowedError
 AT_ONCE: Final = 2  #: processes
 WAITING: Final = 64  #: requests of one token; others are asked to come again
 SECONDS: Final = 30.0  #: for which one price is computed
-PLAIN: Final = ("pure", "laplace", "discrete_laplace", "gaussian", "gdp", "zcdp", "approximate")
-FEW: Final = 4  #: draws, each on a range of units
-MOST_PLAIN: Final = 1000  #: bytes of their plan
+#: whose price is a formula: events of a plan, rules of a theorem
+EVENTS: Final = {"pure", "laplace", "discrete_laplace", "gaussian", "gdp", "zcdp", "approximate"}
+RULES: Final = {"assume_clipped", "assume_cell", "linear", "laplace"}
+FEW: Final = 4  #: of them, each on a range of units
+MOST_PLAIN: Final = 2000  #: bytes of their JSON
 KEPT: Final = 16  #: prices of what was asked last
 
 
@@ -53,13 +55,14 @@ class Priceable:
     @property
     def plain(self) -> bool:
         """Return whether it is a few draws of noise with formulas, computed sooner than passed on."""
-        if self.call == "charge_theorem" or len(self.text) > MOST_PLAIN:
+        if len(self.text) > MOST_PLAIN:
             return False
         try:
-            events = json.loads(self.text)["events"]
-            return len(events) * len(self.units or "1") <= FEW and all(
-                one["event"] in PLAIN for one in events
-            )
+            said = json.loads(self.text)
+            parts, name, known = said, "rule", RULES
+            if self.call != "charge_theorem":
+                parts, name, known = said["events"], "event", EVENTS
+            return len(parts) * len(self.units or "1") <= FEW and known.issuperset(one[name] for one in parts)
         except (LookupError, TypeError, ValueError, RecursionError):
             return False
 

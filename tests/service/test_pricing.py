@@ -13,14 +13,18 @@ from fractions import Fraction
 
 import pytest
 
+from dpaccount import proof
+from dpaccount.documents import canonical
 from dpaccount.errors import InputError
 from dpaccount.ledger.balances.budget import budget
+from dpaccount.proof import write
 from service import pricing
 from service.access import NotAllowedError
 from service.desk import ASKED
 from service.pricing import AT_ONCE, FEW, WAITING, Priceable, Prices, price
 from service.web import _read
 from tests.depth import deep
+from tests.dpaccount.ledger.conftest import pure
 
 PURE = budget(1, Fraction(0), "person", "replace-one", "pure", (None, None))
 PLAN = {
@@ -106,7 +110,10 @@ def test_a_few_plain_draws_are_priced_at_once_whoever_waits(slow):
     several = tuple((3 * number + 1, 3 * number + 2) for number in range(FEW))
     assert replace(draws(1, count=9), units=several).plain
     assert not replace(draws(2), units=several).plain
-    for wide in (ONE, draws(FEW + 1), draws(1, event="dp_ftrl"), replace(draws(1), call="charge_theorem")):
+    proved = replace(ONE, call="charge_theorem", text=canonical(write(pure("1/100"))))
+    assert proved.plain
+    grouped = replace(proved, text=canonical(write(proof.group(pure("1/100"), 2))))
+    for wide in (ONE, draws(FEW + 1), draws(1, event="dp_ftrl"), grouped):
         assert not wide.plain
     for wrong in (b"", b"[]", b"{", b'{"events": 1}', b'{"events": [5]}', b'{"events": [{}]}', b"[" * 999):
         assert not replace(ONE, text=wrong).plain
