@@ -22,6 +22,7 @@ from urllib.parse import quote, urlencode, urlsplit
 from dpaccount.errors import BudgetError, InputError, LedgerError, ReceiptError
 from dpaccount.ledger.balances.budget import OF_DATA, budget
 from dpaccount.ledger.balances.ranges import Ranges, joined
+from dpaccount.ledger.balances.rights import VALID_DAYS
 from dpaccount.ledger.balances.step_functions import Cover
 from dpaccount.ledger.charging import KeyTakenError
 from dpaccount.ledger.entry import Entry
@@ -211,6 +212,13 @@ class RemoteLedger(Ledger):
     def _arrange(self, kind: str, facts: Any, by: str | None) -> Entry:
         named = {"name" if what == kind else what: fact for what, fact in facts.items()}
         return Entry(**self._post(kind, again=False, by=by, **named))
+
+    def approve(
+        self, request: int, by: str | None = None, *, approved: bool = True, valid_days: int = VALID_DAYS
+    ) -> Entry:
+        """Approve the request of an entry, or refuse it."""
+        more = {"by": by, "approved": approved, "valid_days": valid_days}
+        return Entry(**self._post("approval", again=False, request=request, **more))
 
     def check_scope(self, name: str) -> None:
         """Raise `InputError` if there is no such scope."""

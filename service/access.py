@@ -5,22 +5,23 @@ A secret is 256 random bits, so its SHA-256 neither needs a salt nor reveals it,
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import astuple, dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
 from secrets import token_hex, token_urlsafe
-from typing import Final
+from typing import Any, Final, TypeVar
 
 from dpaccount.documents import OWN, canonical, sha256
 from dpaccount.errors import DpaccountError, InputError, LedgerError
-from dpaccount.ledger.balances.budget import one_line
+from dpaccount.ledger.balances.rights import new_name
 from dpaccount.ledger.balances.state import lineage, scope_name
 
 #: what is asked: of all scopes; only with tokens made with --arrange
 WHOLE, ARRANGING = ("arrange", "approve"), ("arrange", "scope")
 Subject = tuple[str, str]  #: an issuer, and a person there
+T = TypeVar("T")
 OURS: Final = "dpa_"  #: how secrets begin
 _TABLE: Final = "CREATE TABLE IF NOT EXISTS tokens (id PRIMARY KEY, person, scope, until, arrange, digest)"
 
@@ -31,6 +32,14 @@ class NotAllowedError(DpaccountError):
     def __init__(self, status: int, why: str) -> None:
         super().__init__(why)
         self.status = status
+
+
+def once(members: Iterable[tuple[str, T]]) -> dict[str, T]:
+    """Return members by name; raises `InputError` for one that is there twice: readers may differ on it."""
+    listed = list(members)
+    if len(found := dict(listed)) < len(listed):
+        raise InputError("a member is given twice", "give each once")
+    return found
 
 
 @dataclass(frozen=True)
@@ -73,14 +82,15 @@ class Tokens:
         """
         secret, day = f"{OURS}{token_urlsafe(32)}", None if until is None else until.isoformat()
         within = None if scope is None else scope_name(scope)
-        name = secret if subject is None else canonical(subject)
-        one = Token(token_hex(6), one_line("person", person), within, day, arrange, sha256(name))
+        name = secret if subject is None else subject
+        one = Token(token_hex(6), new_name(person, ()), within, day, arrange, _digests(name)[0])
         if not self._file.exists():
             os.close(os.open(self._file, os.O_CREAT | os.O_WRONLY, OWN))
         with self._opened() as database:
             database.execute(_TABLE)  # also where one that was killed had made the file alone
-            for (known,) in database.execute("SELECT id FROM tokens WHERE digest = ?", (one.digest,)):
-                raise InputError(f"the subject has the token {known} already", "revoke that first")
+            new_name(person, [known for (known,) in database.execute("SELECT person FROM tokens")])
+            for known in _named(database, name):
+                raise InputError(f"the subject has the token {known[0]} already", "revoke that first")
             database.execute("INSERT INTO tokens VALUES (?, ?, ?, ?, ?, ?)", astuple(one))
         return one.id, secret if subject is None else ""
 
@@ -99,15 +109,13 @@ class Tokens:
         """Return the token of a request; raises `NotAllowedError` for none, and for one that has expired."""
         kind, _, secret = header.partition(" ")
         # What names a subject is no secret, and has a digest in the same column.
-        name = secret.encode("latin-1", "replace") if secret.startswith(OURS) else b""
+        name: str | Subject = secret if secret.startswith(OURS) else ""
         unknown = "the token is unknown or revoked; give one of `dpaccount token add`"
         if self._subject_of is not None and kind.lower() == "bearer" and secret.count(".") == 2:
-            subject = self._subject_of(secret)
-            name = canonical(subject)
+            name = subject = self._subject_of(secret)
             unknown = f"the provider's subject {subject[1][:99]!r} is unknown here; see `dpaccount token add`"
-        asked = (sha256(name),)
         with self._opened() as database:
-            found = database.execute("SELECT * FROM tokens WHERE digest = ?", asked).fetchone()
+            found = next(iter(_named(database, name)), None)
         if kind.lower() != "bearer" or found is None:
             raise NotAllowedError(401, unknown)
         token = Token(*found)
@@ -128,3 +136,18 @@ class Tokens:
         except (OSError, sqlite3.Error) as error:
             why = getattr(error, "strerror", error)  # without a path: strangers are told, too
             raise LedgerError(f"{name} is no file of tokens ({why}); see `dpaccount token add`") from None
+
+
+def _digests(name: str | Subject) -> list[str]:
+    """Return the digests of a secret, or of a subject; its issuer may be spelled with a slash or without."""
+    if isinstance(name, str):
+        return [sha256(name.encode("latin-1", "replace"))]
+    issuer, who = name
+    other = issuer[:-1] if issuer.endswith("/") else f"{issuer}/"
+    return [sha256(canonical(one)) for one in (name, (other, who))]
+
+
+def _named(database: sqlite3.Connection, name: str | Subject) -> list[tuple[Any, ...]]:
+    """Return the rows of a secret or a subject, that of the same spelling first."""
+    look = "SELECT * FROM tokens WHERE digest = ?"
+    return [row for one in _digests(name) for row in database.execute(look, (one,))]

@@ -23,6 +23,7 @@ def serve(
     tokens: File = Path("tokens.db"),
     issuer: Text | None = None,
     audience: Text = "dpaccount",
+    leeway: Whole = "30",
 ) -> int:
     """Serve a ledger over HTTP to holders of tokens, as its only writer.
 
@@ -42,10 +43,13 @@ def serve(
         An OpenID Connect provider, whose tokens are taken, too.
     audience
         The name of this service there.
+    leeway
+        Seconds by which its clock and ours may differ.
     """
     import uvicorn
 
     from audits.cli import answers
+    from service.connections import Connection
     from service.desk import Desk
     from service.web import Service
 
@@ -55,7 +59,10 @@ def serve(
         if issuer is not None:
             from service.provider import Provider
 
-            subject_of = Provider(issuer, audience).subject
+            provider = Provider(issuer, audience, whole(leeway, "--leeway", 0, 600) or 0)
+            subject_of = provider.subject
+            if not provider.begin():
+                say(json.dumps({"what": "the provider of identities does not answer yet", "issuer": issuer}))
         known = Tokens(tokens, subject_of)
         known.listed()  # refuses a file that is none
         desk = Desk(ledger)
@@ -63,10 +70,12 @@ def serve(
         app = Service(desk, known).application()
         # Its own log would quote requests.  Beyond so many connections it asks others to come again.
         limits: Any = {"limit_concurrency": 1000, "timeout_graceful_shutdown": 90, "log_level": "critical"}
+        limits["http"] = Connection
         config = uvicorn.Config(app, log_config=None, access_log=False, server_header=False, **limits)
         say(json.dumps({"what": "listening", "host": host, "port": place.getsockname()[1]}))
         if others:
             say(json.dumps({"what": "other ledgers of the same data", "ledgers": others}))
+        sys.setswitchinterval(0.0005)  # seconds: who asks for little does not wait for who asks for much
         # It stops in order, and then raises the signal again.
         signal.signal(signal.SIGTERM, lambda *_: None)
         uvicorn.Server(config).run(sockets=[place])

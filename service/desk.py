@@ -1,7 +1,7 @@
 """What may be asked of the service: methods of `Ledger`, whose parameters are the members of requests."""
 
 import re
-import threading
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any, Final, Optional
@@ -9,20 +9,21 @@ from typing import Annotated, Any, Final, Optional
 from msgspec import UNSET, Meta, Raw, Struct, defstruct, structs
 
 from audits.reports import log
-from dpaccount import proof
 from dpaccount.documents import canonical, parse_json
 from dpaccount.errors import InputError
 from dpaccount.ledger.balances.budget import one_line
 from dpaccount.ledger.balances.rights import EVERYWHERE
 from dpaccount.ledger.charging import KeyTakenError
+from dpaccount.ledger.entry import APPROVAL, GRANT, REQUEST
 from dpaccount.ledger.ledger import Ledger
-from dpaccount.ledger.requests import Charge, RefusedError
-from dpaccount.plan.plan_file import read_plan
+from dpaccount.ledger.requests import Charge, RefusedError, Request
 from dpaccount.schemas import ledgers as answers
 from dpaccount.schemas.fields import BoundEnds, Digest, Exact, Positive
 from dpaccount.schemas.ledgers import Ranges
 from service.access import NotAllowedError, Token
+from service.pricing import Priceable
 
+OF_PEOPLE: Final = (GRANT, REQUEST, APPROVAL)
 MOST_OF_PLAN: Final = 200_000  #: bytes, whose price is computed in seconds
 #: in a refusal: what one unit has spent is for who may arrange
 UNIT: Final = re.compile(r"\bunit \d+ to .*?, beyond")
@@ -44,7 +45,7 @@ Proof = Annotated[list[Any], Meta(description="A derivation, as certificates hol
 #: what the members of requests are, by name: parameters of `Ledger`'s methods
 MEMBERS: Final[dict[str, Any]] = {
     **dict.fromkeys(("cohort", "every", "name", "person", "purpose", "reason", "run", "scope"), Line),
-    **dict.fromkeys(("before", "entry", "most", "request", "rounds", "reads"), Positive),
+    **dict.fromkeys(("before", "entry", "most", "request", "rounds", "reads", "valid_days"), Positive),
     **dict.fromkeys(("cover", "draws"), tuple[Positive, Positive]),
     **dict.fromkeys(("parts", "units"), Ranges),
     **dict.fromkeys(("delta", "epsilon"), Exact),
@@ -66,6 +67,11 @@ class Endpoint:
     needs: str = ""
     may: str = ""
     answer: Any = EntryAnswer
+
+    @property
+    def priced(self) -> bool:
+        """Return whether it is a charge, whose price is computed first."""
+        return "purpose" in self.needs.split()
 
     @cached_property
     def members(self) -> type[Struct]:
@@ -92,7 +98,7 @@ ASKED: Final = (
     Endpoint("POST", "scope", "scope", "set_scope", "name epsilon", "delta every", Any),
     Endpoint("POST", "cohort", "arrange", "name_cohort", "name units", "grows", Any),
     Endpoint("POST", "grant", "arrange", "grant", "person may", "scope until", Any),
-    Endpoint("POST", "approval", "approve", "approve", "request", "approved", Any),
+    Endpoint("POST", "approval", "approve", "approve", "request", "approved valid_days", Any),
     Endpoint("POST", "reset", "arrange", "reset", "reason", "", Any),
     Endpoint("GET", "show", "read", "show", "", "", answers.LedgerAnswer),
     Endpoint("GET", "log", "read", "log", "", "after most latest", LogPage),
@@ -105,10 +111,34 @@ class Desk:
     def __init__(self, url: str) -> None:
         self.url, self.ledger = url, Ledger.open(url)
         self.ledger.tells_others = True
-        self._checker = threading.Lock()  # the checker's budget of work is one for the process
 
     def do(self, token: Token, asked: Endpoint, members: Struct, **given: Any) -> Any:
         """Do a request, of which some members were `given` by its path; raises as `Ledger` does, too."""
+        first, given = self._checked(token, asked, members, given)
+        act: Any = getattr(self, f"_{asked.call}", None) or getattr(self.ledger, asked.call)
+        return self._told(token, lambda: act(*first, **given))
+
+    def to_price(self, token: Token, asked: Endpoint, members: Struct) -> tuple[Any, Priceable]:
+        """Return the members of a charge that may be asked for, and apart from them what is to be priced."""
+        _, given = self._checked(token, asked, members, {})
+        one_line("purpose", given["purpose"])
+        plan, theorem = given.pop("plan", None), given.pop("theorem", None)
+        text = canonical(theorem) if plan is None else bytes(plan)
+        units = given["units"] = self.ledger.units_of(given["cohort"]) if "cohort" in given else None
+        of = {name: given.pop(name, None) for name in ("rounds", "cover", "reads")}
+        return given, Priceable(
+            self.ledger.budget, asked.call, text, None if units is None else tuple(units), **of
+        )
+
+    def charge(self, token: Token, given: Any, priced: Request) -> Any:
+        """Charge what was priced, with the other members of the request."""
+        named = replace(priced, facts={**priced.facts, "purpose": given["purpose"]}).made_by(given["by"])
+        scope, cohort, key = map(given.get, ("scope", "cohort", "key"))
+        whole = named.within(scope, cohort, given["units"]).naming(given.get("certificate"))
+        return self._told(token, lambda: self.ledger.decide(whole, key, dry_run=given.get("dry_run", False)))
+
+    def _checked(self, token: Token, asked: Endpoint, members: Struct, given: Any) -> tuple[list[Any], Any]:
+        """Return what a method of `Ledger` is given, which the token allows."""
         given |= {name: one for name, one in structs.asdict(members).items() if one is not None}
         first: list[Any] = [token] if asked.what == "read" else []
         if asked.what == "own":
@@ -119,24 +149,18 @@ class Desk:
             raise InputError("the plan is too large for a service", "charge it on the ledger itself")
         if "draws" in given and given["draws"][0] > given["draws"][1]:
             raise InputError("the draws are no range", "give the first and the last")
-        if "plan" in given:
-            given["plan"] = read_plan(parse_json(bytes(given["plan"]), "plan"))
-        if "theorem" in given:
-            with self._checker:
-                given["theorem"] = proof.read(given["theorem"])
         if asked.method == "POST" and asked.call != "mark":  # a mark is its charge's
             given["by"] = token.person
+        return first, given
+
+    def _told(self, token: Token, act: Callable[[], Any]) -> Any:
+        """Return what a method of `Ledger` returns as it is answered."""
         try:
-            act: Any = getattr(self, f"_{asked.call}", None) or getattr(self.ledger, asked.call)
-            done = act(*first, **given)
+            done = act()
         except RefusedError as error:
             said = str(error), str(error.charge.reason)
             whole, why = said if token.arrange else (UNIT.sub("a unit beyond", one) for one in said)
             raise RefusedError(whole, replace(error.charge, reason=why)) from None
-        return self._told(token, done)
-
-    def _told(self, token: Token, done: Any) -> Any:
-        """Return what a method of `Ledger` returned as it is answered."""
         if isinstance(done, Charge):
             if done.known and self.ledger.asked_by(done.entry or 0)[1] != token.person:
                 raise KeyTakenError(f"somebody else has the key of entry {done.entry}; use a new key")
@@ -152,6 +176,8 @@ class Desk:
     def _own(self, token: Token, asked: Endpoint, given: Any) -> int | str:
         """Return the charge that a request is about, which the person made."""
         keyed, charge = given.pop("key", None), given.pop("entry", None)
+        if None not in (keyed, charge):
+            raise InputError("both a key and an entry are given, which may be of two charges", "give one")
         charge = keyed if charge is None else charge
         if charge is None:
             raise InputError("no charge is named", "give its entry or its key")
@@ -183,7 +209,8 @@ class Desk:
     def _show(self, token: Token) -> Any:
         shown = self.ledger.show()
         if not token.arrange:
-            shown["worst_unit"] = None  # of all scopes
+            for one in (shown, *shown["scopes"]):
+                one["worst_unit"] = None
             last = shown.get("more_like_last", {}).get("entry")
             if last is not None and not token.allows("read", self.ledger.asked_by(last)[2]):
                 del shown["more_like_last"]  # how many charges fit is said of one that they may see
@@ -195,7 +222,15 @@ class Desk:
     def _log(self, token: Token, after: int = -1, most: int = log.PAGE, *, latest: bool = False) -> Any:
         most = min(most, log.PAGE)
         lines = log.page(self.url, None if latest else after, most)
-        seen = [one for one in lines if one["scope"] != EVERYWHERE and token.allows("read", one["scope"])]
+        about = [one.pop("people") for one in lines]
+        seen = [
+            one
+            for one, people in zip(lines, about, strict=True)
+            if one["scope"] != EVERYWHERE
+            and token.allows("read", one["scope"])
+            # of rights and requests a scope's token is told its person's own, as by `show`
+            and not (token.scope and one["kind"] in OF_PEOPLE and token.person not in people)
+        ]
         if not token.arrange:
             seen = [{**one, "reason": UNIT.sub("a unit beyond", one["reason"] or "") or None} for one in seen]
         return {"entries": seen, "next": lines[-1]["entry"] if len(lines) == most else None}

@@ -19,7 +19,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from audits.reports import terminal
 from dpaccount.exact import in_digits
-from service.access import NotAllowedError, Token, Tokens
+from service.access import NotAllowedError, Token, Tokens, once
 from service.desk import ASKED, Desk, Endpoint
 
 COOKIE: Final = "dpaccount-token"
@@ -49,7 +49,7 @@ class Visit:
         """Return it; a header's token, which a proxy may send, comes before the cookie's."""
         kind, _, sent = request.headers.get("authorization", "").partition(" ")
         sent = sent if kind.lower() == "bearer" else ""  # a proxy may have asked for a password
-        form = dict(parse_qsl(body.decode("utf-8", "replace")))
+        form = once(parse_qsl(body.decode("utf-8", "replace")))
         return cls(sent or request.cookies.get(COOKIE, ""), form, line)
 
 
@@ -84,10 +84,11 @@ class Pages:
             "explained": terminal.explained(shown),
             "shown": shown,
             "scopes": [
-                {"row": terminal.scope_row(one), "low": terminal.share_spent(one) >= NEARLY}
+                {"row": _row(token, one), "low": terminal.share_spent(one) >= NEARLY}
                 for one in (whole, *shown["scopes"])
             ],
             "requests": [self._asked(token, one) for one in shown.get("requests", ())[:LATEST]],
+            "log_heads": terminal.LOG_HEAD,
             "log": [terminal.log_row(one) for one in reversed(log)],
             "decides": token.allows("approve", None),  # what, is for the ledger to say
             "deciders": [one["person"] for one in shown.get("people", ()) if one["may"] in DECIDE],
@@ -134,7 +135,7 @@ class Pages:
 
     def _token(self, visit: Visit) -> Token:
         token = self._tokens.of(f"Bearer {visit.secret}")
-        visit.line["person"] = token.person
+        visit.line.update(token=token.id, person=token.person)
         return token
 
     def _done(self, token: Token, call: str, **members: object) -> Any:
@@ -145,12 +146,18 @@ class Pages:
     def _asked(self, token: Token, one: Mapping[str, Any]) -> dict[str, object]:
         """Return a request: what it asks for, and the noise of its plan."""
         [line] = self._done(token, "log", after=one["entry"] - 1, most=1)["entries"] or [{}]
-        wants = terminal.wanted(one["wants"])
-        return {**one, "wants": wants, "noise": [*map(_noise, line.get("plan") or ())]}
+        asks, words = terminal.wanted(one["asks"], one["wants"]), terminal.quoted(one["wants"])
+        return {**one, "asks": asks, "words": words, "noise": [*map(_noise, line.get("plan") or ())]}
 
     def _written(self, status: int, **facts: object) -> Response:
         page = self._page.render(**{"person": None, "error": None, "status": status, **facts})
         return HTMLResponse(page, status, headers={"Content-Security-Policy": POLICY})
+
+
+def _row(token: Token, scope: Any) -> list[str]:
+    """Return the row of a scope, without the unit that who may not arrange is not told."""
+    row = terminal.scope_row(scope)
+    return row if token.arrange else [*row[:-1], ""]
 
 
 def _noise(event: Mapping[str, Any]) -> str:

@@ -2,15 +2,13 @@
 
 import asyncio
 import json
-import sys
 import time
 import traceback
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
 from functools import partial
 from html import escape
-from secrets import token_hex
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 from msgspec.json import schema_components
@@ -27,15 +25,17 @@ from dpaccount.exact import Amount
 from dpaccount.ledger.charging import KeyTakenError
 from dpaccount.ledger.ledger import Ledger
 from dpaccount.ledger.requests import RefusedError
-from service.access import NotAllowedError, Token, Tokens
+from service.access import NotAllowedError, Token, Tokens, once
+from service.connections import Line, begun, write
 from service.desk import ASKED, Desk, Endpoint, ServedCharge, told
 from service.pages import MOST_OF_FORM, Pages, Visit
+from service.pricing import Prices
 
 MAX_BODY: Final = 8_000_000  #: bytes
 READY_SECONDS: Final = 5.0  #: after which a ledger is not ready
 BODY_SECONDS: Final = 30.0  #: for which a body is waited for
 THREADS: Final = 32  #: requests that are done at once; others wait
-Line = dict[str, object]  #: of the log
+T = TypeVar("T")
 STATUS: Final[list[tuple[Any, int, str | None]]] = [
     (RefusedError, 409, "refused"),
     (BudgetError, 409, "budget"),
@@ -47,7 +47,6 @@ STATUS: Final[list[tuple[Any, int, str | None]]] = [
     ((InputError, RuleError, msgspec.MsgspecError, RecursionError, OverflowError), 400, "input"),
 ]
 POLICY: Final = {"Content-Security-Policy": "default-src 'none'"}
-NOWHERE: Final = {"error": "no such request; the page / describes all"}
 SAFE: Final = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
 
@@ -65,32 +64,45 @@ class Service:
     def __init__(self, desk: Desk, tokens: Tokens) -> None:
         self._desk, self._tokens, self._pages = desk, tokens, Pages(desk, tokens)
         self._threads, self._probe = ThreadPoolExecutor(THREADS), ThreadPoolExecutor(1)
+        self._prices = Prices()
 
     def application(self) -> Starlette:
         """Return what uvicorn serves."""
         document = openapi()
-        routes = [
-            Route("/", HTMLResponse(page(document["paths"]), headers=POLICY)),
-            Route("/openapi.json", JSONResponse(document)),
-            Route("/health", JSONResponse({"alive": True})),
-            Route("/ready", partial(_answered, "ready", self._ready)),
-        ]
+        html = page(document["paths"])
+        fixed: dict[str, Callable[[], Response]] = {
+            "/": lambda: HTMLResponse(html, headers=POLICY),
+            "/openapi.json": lambda: JSONResponse(document),
+            "/health": lambda: JSONResponse({"alive": True}),
+        }
+        routes = [Route(path, partial(_answered, path, partial(_fixed, one))) for path, one in fixed.items()]
+        routes.append(Route("/ready", partial(_answered, "ready", self._ready)))
         for one in ASKED:
             answer = partial(_answered, one.call, partial(self._answer, one))
             routes.append(Route(f"/v1/{one.path}", answer, methods=[one.method]))
         for path, method, act in self._pages.routes:
             answer = partial(_answered, f"page {path}", partial(self._page, act))
             routes.append(Route(path, answer, methods=[method]))
-        nowhere: Any = {HTTPException: lambda _, error: JSONResponse(NOWHERE, error.status_code)}
-        return Starlette(routes=routes, exception_handlers=nowhere)
+        handlers: Any = {HTTPException: _nowhere}
+        made = Starlette(routes=routes, exception_handlers=handlers)
+        made.router.redirect_slashes = False  # to where the header Host says
+        return made
 
     async def _answer(self, asked: Endpoint, line: Line, request: Request) -> bytes:
         run = partial(asyncio.get_running_loop().run_in_executor, self._threads)
         _check_site(request)
         # Before its body is read: a stranger's is not.
         token = await run(self._tokens.of, request.headers.get("authorization", ""))
-        line["person"] = token.person
-        return await run(self._done, token, asked, request, await _body(request), line)
+        line |= {"token": token.id, "person": token.person}
+        raw = await _body(request)
+        if not asked.priced:
+            return await run(self._done, token, asked, request, raw, line)
+        given, priceable = await run(lambda: self._desk.to_price(token, asked, _read(raw, asked)))
+        charge = partial(run, self._desk.charge, token, given)
+        # What spends nothing can be asked for without end: that is done in the token's turn, too.
+        in_turn = charge if given.get("dry_run") else None
+        found = await _while_connected(request, self._prices.of(token.id, priceable, in_turn))
+        return _written(found if in_turn else await charge(found), line)
 
     async def _page(self, act: Any, line: Line, request: Request) -> Response:
         """Return a page; what goes wrong is a page with its sentence."""
@@ -110,18 +122,26 @@ class Service:
 
     def _done(self, token: Token, asked: Endpoint, request: Request, raw: bytes, line: Line) -> bytes:
         if asked.method == "GET":
-            members = msgspec.convert(dict(request.query_params), asked.members, strict=False)
+            members = msgspec.convert(once(request.query_params.multi_items()), asked.members, strict=False)
         else:
-            members = msgspec.json.decode(raw, type=asked.members)
-        done = self._desk.do(token, asked, members, **request.path_params)
-        line["entry"] = getattr(done, "entry", None)
-        return _written(done)
+            members = _read(raw, asked)
+        return _written(self._desk.do(token, asked, members, **request.path_params), line)
+
+
+async def _fixed(make: Callable[[], Response], _line: Line, _: Request) -> Response:
+    return make()
+
+
+async def _nowhere(request: Request, error: HTTPException) -> Response:
+    async def refuse(_line: Line, _: Request) -> Response:
+        raise NotAllowedError(error.status_code, "no such request; the page / describes all")
+
+    return await _answered("unknown", refuse, request)
 
 
 async def _answered(what: str, act: Any, request: Request) -> Response:
     """Return the answer or the error of a request, with its line in the log."""
-    begun, moment = time.monotonic(), datetime.now(UTC).isoformat(timespec="milliseconds")
-    line: Line = {"time": moment, "request": token_hex(8), "person": None, "what": what, "entry": None}
+    start, line = time.monotonic(), begun(what, request.client and request.client.host)
     try:
         answer = await act(line, request)
     except Exception as error:
@@ -129,8 +149,8 @@ async def _answered(what: str, act: Any, request: Request) -> Response:
         answer = Response(_written(failed), status, media_type="application/json")
     if not isinstance(answer, Response):
         answer = Response(answer, media_type="application/json")
-    line |= {"status": answer.status_code, "ms": round(1000 * (time.monotonic() - begun), 1)}
-    sys.stderr.write(f"{json.dumps(line)}\n")
+    line |= {"status": answer.status_code, "ms": round(1000 * (time.monotonic() - start), 1)}
+    write(line)
     answer.headers.update({**SAFE, "X-Request-Id": str(line["request"])})
     if answer.status_code in (401, 413, 503):  # the body was not read to its end, and may have none
         answer.headers.update({"Connection": "close", "WWW-Authenticate": "Bearer"})
@@ -177,7 +197,33 @@ def _failed(error: Exception, line: Line, method: str) -> tuple[int, ErrorAnswer
     return status, ErrorAnswer(sentence, kind, charge)
 
 
-def _written(answer: object) -> bytes:
+def _read(raw: bytes, asked: Endpoint) -> Any:
+    """Return the members of a body; raises `InputError` where one is there twice, at any depth."""
+    members = msgspec.json.decode(raw, type=asked.members)
+    try:
+        json.loads(raw, object_pairs_hook=once, parse_int=str, parse_float=str)
+    except (ValueError, RecursionError):
+        raise InputError("the body cannot be read by every reader of JSON", "give plain JSON") from None
+    return members
+
+
+async def _while_connected(request: Request, act: Coroutine[Any, Any, T]) -> T:
+    """Return what `act` returns; it is cancelled if the client is gone first."""
+    gone, done = asyncio.ensure_future(request.receive()), asyncio.ensure_future(act)
+    try:
+        await asyncio.wait((gone, done), return_when=asyncio.FIRST_COMPLETED)
+        if not done.done():
+            raise ClientDisconnect
+        return done.result()
+    finally:
+        gone.cancel()
+        done.cancel()
+
+
+def _written(answer: object, line: Line | None = None) -> bytes:
+    """Return an answer as JSON; the log notes which entry it is of."""
+    if line is not None:
+        line["entry"] = getattr(answer, "entry", None)
     builtins = msgspec.to_builtins(answer, builtin_types=(Amount,))  # whose text is a decimal
     return json.dumps(builtins, ensure_ascii=False, allow_nan=False).encode()
 

@@ -21,6 +21,7 @@ from audits.cli.options import (
     Source,
     Text,
     Url,
+    Whole,
     answered,
     day,
     lines,
@@ -38,7 +39,7 @@ from audits.cli.options import (
 from dpaccount.documents import parse_json, plain, read_bytes, sha256
 from dpaccount.errors import InputError
 from dpaccount.ledger.balances.budget import RENEWALS, one_line
-from dpaccount.ledger.balances.rights import EVERYWHERE, MAY
+from dpaccount.ledger.balances.rights import EVERYWHERE, MAY, MOST_DAYS
 
 if TYPE_CHECKING:
     from dpaccount.ledger.entry import Entry
@@ -499,7 +500,13 @@ def revoke(
 
 
 def approve(
-    url: LedgerUrl, entry: Number, *, refuse: Flag = False, by: By | None = None, json_: Json = False
+    url: LedgerUrl,
+    entry: Number,
+    *,
+    refuse: Flag = False,
+    valid_days: Whole = "30",
+    by: By | None = None,
+    json_: Json = False,
 ) -> int:
     """Approve what another person asked for, who then repeats the command, once.
 
@@ -511,9 +518,13 @@ def approve(
         The entry that asks for it; `ledger show --json` lists those that wait.
     refuse
         Refuse it instead, or withdraw what you asked for.
+    valid_days
+        For how many days the approval holds.
     """
-    asked = whole(entry, "ENTRY") or 0
-    return _arranged(url, lambda ledger: ledger.approve(asked, by, approved=not refuse), json_)
+    asked, days = whole(entry, "ENTRY") or 0, whole(valid_days, "--valid-days", 1, MOST_DAYS) or 1
+    return _arranged(
+        url, lambda ledger: ledger.approve(asked, by, approved=not refuse, valid_days=days), json_
+    )
 
 
 def verify(

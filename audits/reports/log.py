@@ -9,7 +9,7 @@ from fractions import Fraction
 from itertools import islice
 from typing import Any, Final
 
-from dpaccount.documents import csv_text
+from dpaccount.documents import Place, csv_text, digest
 from dpaccount.errors import damaged
 from dpaccount.exact import shown
 from dpaccount.ledger.balances import ranges, step_functions
@@ -30,7 +30,9 @@ from dpaccount.ledger.entry import (
 )
 from dpaccount.ledger.journal.entries import budget_of, check_linked, facts_of, first_entry
 from dpaccount.ledger.journal.verify import BAD_ENTRY
+from dpaccount.ledger.requests import plan_digest
 from dpaccount.ledger.stores.store import Store
+from dpaccount.plan.plan_file import read_plan
 
 Line = dict[str, Any]
 COLUMNS: Final = (
@@ -90,15 +92,23 @@ def log(url: str, chosen: LogFilter = EVERY) -> list[Line]:
         return lines
 
 
-def page(url: str, after: int | None, most: int = PAGE) -> Sequence[Mapping[str, Any]]:
-    """Return the lines of up to `most` entries after `after` (None: the last); marks name the one before."""
+def page(url: str, after: int | None, most: int = PAGE) -> Sequence[Line]:
+    """Return the lines of up to `most` entries after `after` (None: the last); marks name the one before.
+
+    Each has ``people``, too: who made it, who asked for what it decides, and whose rights it is about.
+    """
     with closing(Store.open(url)) as store, store.reading() as rows:
         budget = budget_of(first_entry(rows))
         first = max(0, rows.head()[0] + 1 - most) if after is None else after + 1
-        lines = [_line(entry, budget) for entry in islice(rows.entries(first), most)]
-        for line in lines:  # a decision is of the scope of what was asked
-            asked = rows.entry(line["about"]) if line["kind"] == APPROVAL else None
-            line["scope"] = line["scope"] if asked is None else _line(asked, budget)["scope"]
+        lines = []
+        for entry in islice(rows.entries(first), most):
+            line, facts = _line(entry, budget), facts_of(entry)
+            asked = rows.entry(line["about"]) if entry.kind == APPROVAL else None
+            of = None if asked is None else _line(asked, budget)
+            if of is not None:  # a decision is of the scope of what was asked
+                line["scope"] = of["scope"]
+            person = facts.get("facts", facts).get("person") if entry.kind in (GRANT, REQUEST) else None
+            lines.append({**line, "people": [line["by"] or line["role"], person, of and of["by"]]})
         return lines
 
 
@@ -113,7 +123,9 @@ def table(lines: Iterable[Line]) -> str:
 
 def _line(entry: Entry, budget: Budget) -> Line:
     facts = facts_of(entry)
-    facts = {**facts.get("facts", {}), **facts}  # a request says what it asks for
+    if entry.kind == REQUEST:  # it says what it asks for; what else stands beside that says nothing
+        stamped: Line = {name: facts[name] for name in ("asks", "time", "by", "role") if name in facts}
+        facts = {**facts["facts"], **stamped}
     members = {name: facts.get(name) for name in ("time", "purpose", "by", "role", "reason")}
     if entry.kind in (GRANT, REQUEST, APPROVAL):
         said = {name: facts[name] for name in OF_RIGHTS if facts.get(name) not in (None, "", [])}
@@ -123,6 +135,8 @@ def _line(entry: Entry, budget: Budget) -> Line:
     try:
         parts, steps = _parts(entry), spent_by(entry, budget.width) if spending else []
         plan = in_decimal(facts.get("plan"))
+        if entry.kind == REQUEST and not _names(facts, budget.relation):
+            plan = None  # another one than is asked for
     except (*BAD_ENTRY, RecursionError):  # who writes the file may nest a plan deeply
         raise damaged(f"entry {entry.number} is damaged") from None
     if spending:
@@ -170,6 +184,29 @@ def in_decimal(value: Any) -> Any:
     top, bottom = int(match[1], 16), int(match[2], 16)
     long = max(top.bit_length(), bottom.bit_length()) > LONG
     return f"{top:#x}/{bottom:#x}" if long or not bottom else shown(Fraction(top, bottom))
+
+
+def _names(facts: Mapping[str, Any], relation: str) -> bool:
+    """Return whether the plan that a request holds is the one that its digest names."""
+    try:
+        events = _whole(in_decimal(facts["plan"]))
+        document = {"schema": "dpaccount/events/1", "relation": relation, "events": events}
+        whole = plan_digest(read_plan(Place(document, "plan")))
+        rounds = [None, facts["parts"][0][0]] if "parts" in facts else []
+    except (*BAD_ENTRY, LookupError, TypeError, RecursionError):
+        return False
+    known = [digest(["reservation", one, whole]) for one in rounds] or [whole]
+    named = {name: facts[name] for name in ("scope", "cohort", "units") if facts.get(name) is not None}
+    return facts.get("digest") in ([digest([one, named]) for one in known] if named else known)
+
+
+def _whole(value: Any) -> Any:
+    """Return the plan of an entry as a document has it: whole numbers as numbers, nothing that is empty."""
+    if isinstance(value, dict):
+        return {name: _whole(member) for name, member in value.items() if member not in (None, [])}
+    if isinstance(value, list):
+        return [_whole(member) for member in value]
+    return int(value) if isinstance(value, str) and value.isascii() and value.isdigit() else value
 
 
 def _parts(entry: Entry) -> str | None:

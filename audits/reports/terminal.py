@@ -3,21 +3,25 @@
 They are apart from the pages of reports, so that a command that prints them imports none of those.
 """
 
+import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Any
 
 from dpaccount.documents import plain, text_table
 from dpaccount.exact import in_digits, to_digits
-from dpaccount.ledger.entry import CERTIFIED
+from dpaccount.ledger.entry import APPROVAL, CERTIFIED, REFUSAL
 from dpaccount.schemas.ledgers import MOST_MORE
 
 Report = dict[str, Any]
 LONGEST_KEY = 20  #: characters of a key that is shown
 NAMES = {"epsilon": "ε", "delta": "δ", "mu_squared": "μ²", "rho": "ρ", "pure": "pure ε"}  #: of amounts
-#: fields of a log entry that are shown after its amounts, before its key
-NOTED = ("purpose", "by", "role", "scope", "cohort", "parts", "about", "reason", *CERTIFIED)
+#: fields of a log entry that are shown after its amounts
+NOTED = ("by", "role", "scope", "cohort", "parts", "about")
+#: what people write themselves, in a log entry and in a request: quoted, apart from what the ledger says
+WRITTEN = ("person", "purpose", "reason", *CERTIFIED, "key")
+IN_THEIR_WORDS = "in their words"
 SAID = {"drawing": "noise drawn", "release": "result stored", "about": "for entry"}
 BAR = 10  #: characters of a bar for a whole cap
 
@@ -36,34 +40,53 @@ def shown(report: Report) -> str:
 
 
 def _people(report: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what people may do, and what they ask for, a line each."""
+    """Yield what people may do, a line each, and a table of what they ask for."""
     for one in report.get("people", ()):
         where = f" in {one['scope']}" * bool(one["scope"]) + f" until {one['until']}" * bool(one["until"])
         yield plain(f"{one['person']} may {one['may']}{where}")
-    for one in report.get("requests", ()):
-        about = wanted(one["wants"])
-        done = f"approved by {one['approved']}" if one["approved"] else "waits for an approval"
-        yield plain(f"entry {one['entry']}: {one['by']} asks for a {one['asks']} ({about}); {done}")
+    asked = [
+        [
+            str(one["entry"]),
+            one["by"],
+            wanted(one["asks"], one["wants"]),
+            f"approved by {one['approved']}" if one["approved"] else "waits for an approval",
+            quoted(one["wants"]),
+        ]
+        for one in report.get("requests", ())
+    ]
+    if asked:
+        yield text_table(["entry", "who", "asks for", "approval", IN_THEIR_WORDS], asked)
 
 
-def wanted(wants: Mapping[str, Any]) -> str:
-    """Return what a request asks for, in words."""
-    said = ((NAMES.get(name, name), in_digits(each, 4, up=True).strip("[]")) for name, each in wants.items())
-    return ", ".join(map(" ".join, said))
+def wanted(kind: str, wants: Mapping[str, Any]) -> str:
+    """Return what a request asks for, amounts first, without what who asks has written."""
+    names = [name for name in dict.fromkeys(["epsilon", "delta", *wants]) if name in wants]
+    ours = {name: in_digits(wants[name], 4, up=True).strip("[]") for name in names if name not in WRITTEN}
+    said = (f"{NAMES.get(name, name)} {text}" for name, text in ours.items())
+    return ", ".join([kind, *said])
+
+
+def quoted(facts: Mapping[str, Any], names: Iterable[str] = WRITTEN) -> str:
+    """Return what people have written, each text in quotes that it cannot end."""
+    texts = ((name, str(facts[name])) for name in names if facts.get(name) is not None)
+    return ", ".join(f"{name} {json.dumps(text, ensure_ascii=False)}" for name, text in texts)
 
 
 def logged(lines: list[Report]) -> str:
     """Return a ledger's log for a terminal: a row for each entry, amounts rounded up."""
-    head = ["entry", "time (UTC)", "kind", "charged", "units", "details"]
-    return text_table(head, [log_row(line) for line in lines])
+    return text_table(LOG_HEAD, [log_row(line) for line in lines])
+
+
+LOG_HEAD = ("entry", "time (UTC)", "kind", "charged", "units", "details", IN_THEIR_WORDS)
 
 
 def log_row(line: Report) -> list[str]:
-    """Return entry, time, kind, amounts, units and details of a line of the log."""
+    """Return entry, time, kind, amounts, units and details of a line of the log, and what people wrote."""
     spends = (line["spends"] or {}).items()
-    words = [f"{SAID.get(name, name)} {line[name]}" for name in NOTED if line[name] is not None]
+    ours = [*NOTED, *(["reason"] if line["kind"] in (APPROVAL, REFUSAL) else [])]
+    words = [f"{SAID.get(name, name)} {line[name]}" for name in ours if line[name] is not None]
     key = line["key"] and str(line["key"])
-    words += [f"key {key if len(key) <= LONGEST_KEY else key[:LONGEST_KEY] + '…'}"] if key else []
+    key = key[:LONGEST_KEY] + "…" if key and len(key) > LONGEST_KEY else key
     covered = "all" if line["first"] is None else f"{line['first']} to {line['last']}"
     return [
         str(line["entry"]),
@@ -72,6 +95,7 @@ def log_row(line: Report) -> list[str]:
         ", ".join(f"{NAMES.get(name, name)} {_up(amount)}" for name, amount in spends),
         covered if spends else "",
         ", ".join(words),
+        quoted({**line, "key": key}, [name for name in WRITTEN if name not in ours]),
     ]
 
 

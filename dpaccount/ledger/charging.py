@@ -23,7 +23,7 @@ from msgspec import convert
 from dpaccount.errors import LedgerError, damaged
 from dpaccount.exact import printed, shown
 from dpaccount.ledger.balances import rights, step_functions
-from dpaccount.ledger.balances.bodies import Part, Spending, formed, parts_of, read_body
+from dpaccount.ledger.balances.bodies import MOST_BODY, Part, Spending, formed, parts_of, read_body
 from dpaccount.ledger.balances.budget import Budget
 from dpaccount.ledger.balances.segment_tree import Opened, TooLargeError, marks_of, read_by, remember
 from dpaccount.ledger.balances.state import Over, Overlay, State, lineage, rows_of
@@ -106,7 +106,10 @@ class Batch:
             entry = self._rows.append(kind, body, state.text, key=key)
             state.nodes.keep(self._nodes)
         else:
-            body = entries.as_written({**facts, "key": key, "reason": reason})
+            told = {**facts, "key": key, "reason": reason}
+            body = entries.as_written(told)
+            if len(body) > MOST_BODY:
+                body = entries.as_written({name: told[name] for name in told if name != "plan"})
             entry = self._lost(body) or self._rows.append(REFUSAL, body, self.totals.text)
         self.totals = self.totals.next(entry)
         return replace(self._answer(request, entry.number, reason), over=over)

@@ -17,6 +17,8 @@
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import date, timedelta
+from fractions import Fraction
 from importlib import import_module
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, Final, NoReturn, Required, TypedDict, TypeVar, Unpack
@@ -24,7 +26,7 @@ from weakref import WeakValueDictionary
 
 from dpaccount.documents import collector_paused
 from dpaccount.errors import InputError, LedgerError, damaged
-from dpaccount.exact import Exact, exact_argument
+from dpaccount.exact import Exact, exact_argument, whole_argument
 from dpaccount.forks import unforked
 from dpaccount.ledger import entry as kinds
 from dpaccount.ledger import requests
@@ -210,7 +212,7 @@ class Ledger:
     ) -> Charge:
         """Charge as `charge` does, without a receipt, `by` a name for the log; a `dry_run` only decides."""
         request = requests.of_theorem(self.budget, theorem, purpose, cover, reads).within(scope)
-        return self._decide(request if by is None else request.made_by(by), key, dry_run=dry_run)
+        return self.decide(request if by is None else request.made_by(by), key, dry_run=dry_run)
 
     def charge_in_parts(
         self,
@@ -237,7 +239,7 @@ class Ledger:
             from dpaccount.noise.receipt import prepared
 
             proved = prepared(theorem)  # raises before the charge if noise cannot be drawn
-        return proved, self._decide(request, key, dry_run=False).entry or 0
+        return proved, self.decide(request, key, dry_run=False).entry or 0
 
     def charge_plan(
         self,
@@ -262,7 +264,7 @@ class Ledger:
         units = None if cohort is None else self.units_of(cohort)
         plan = plan if units is None else requests.for_units(plan, units)
         request = requests.of_plan(self.budget, plan, purpose, by).within(scope, cohort, units)
-        return self._decide(request.naming(certificate), key, dry_run=dry_run)
+        return self.decide(request.naming(certificate), key, dry_run=dry_run)
 
     def charge_many(
         self, asked: Sequence[tuple[Plan, str, str | None]], *, scope: str | None = None
@@ -280,8 +282,8 @@ class Ledger:
             ]
             return self._decide_all(pairs)
 
-    def _decide(self, request: Request, key: str | None, *, dry_run: bool) -> Charge:
-        """Decide one request under the write lock; raises `RefusedError`, or `KeyTakenError`."""
+    def decide(self, request: Request, key: str | None, *, dry_run: bool) -> Charge:
+        """Decide a request that is priced, under the write lock; raises as `charge` does."""
         [charge] = self._decide_all([(request, key)], dry_run=dry_run)
         if charge.taken:
             raise KeyTakenError(charge.reason)
@@ -511,7 +513,7 @@ class Ledger:
         from 1.  `key` names the reservation; all else, also errors, is as in `charge_plan`.
         """
         request = requests.of_rounds(self.budget, plan, rounds, purpose, by).within(scope)
-        return self._decide(request, one_line("key", key), dry_run=dry_run)
+        return self.decide(request, one_line("key", key), dry_run=dry_run)
 
     def draw_parts(
         self, key: str, parts: Ranges | None = None, *, count: int = 1, by: str | None = None, run: str = ""
@@ -558,9 +560,23 @@ class Ledger:
         facts = {"person": person, "may": list(may), "scope": scope, "until": until}
         return self._arrange(kinds.GRANT, facts, by)
 
-    def approve(self, request: int, by: str | None = None, *, approved: bool = True) -> Entry:
-        """Approve the request of an entry, for its author to make once, or refuse it; return the entry."""
-        return self._arrange(kinds.APPROVAL, {"request": request, "approved": approved}, by)
+    def approve(
+        self,
+        request: int,
+        by: str | None = None,
+        *,
+        approved: bool = True,
+        valid_days: int = rights.VALID_DAYS,
+    ) -> Entry:
+        """Approve the request of an entry, for its author to make once, or refuse it; return the entry.
+
+        An approval lapses after `valid_days` (1 to 366), or when a right of its author or of who asked is
+        taken back; that of a raised cap, a grant or a reset when another changes the same meanwhile.
+        """
+        most = whole_argument("valid_days", Fraction(valid_days), 1, rights.MOST_DAYS)
+        day = date.fromisoformat(entries.now()[:10]) + timedelta(days=most or 1)
+        end = {"until": day.isoformat()} if approved else {}
+        return self._arrange(kinds.APPROVAL, {"request": request, "approved": approved, **end}, by)
 
     def reset(self, reason: str, by: str | None = None) -> Entry:
         """Begin a period, in which only open parts of reservations are spent; return the entry.
@@ -663,6 +679,9 @@ class Ledger:
         except ValueError as error:
             raise InputError(f"that makes no {kind}", str(error)) from None
         state = totals.state(rows.node)
+        if kind == kinds.GRANT and facts["may"]:  # whatever a name is, its rights can be taken back
+            known = rights.people(state)
+            rights.new_name(facts["person"], [one.person for one in known.grants] if known else [])
         two = rights.people(state) is not None and wanted.takes_two(state)
         if two and state.register.get(wanted.asked) is None:
             kind, made = kinds.REQUEST, request_for(kind, made, made)

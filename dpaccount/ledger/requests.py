@@ -307,6 +307,12 @@ def _pieces(event: Event) -> Iterator[tuple[Cover | None, Event]]:
         yield None if cover is None else _within_range(cover), known
 
 
+def plan_digest(plan: Plan) -> str:
+    """Return what identifies a request to charge a plan, before it is given a scope, a cohort or rounds."""
+    parts = [part for event in plan.events for part in _pieces(event)]
+    return _digest(parts, {id(event): event for _, event in parts})
+
+
 def _digest(parts: list[tuple[Cover | None, Event]], kinds: dict[int, Event]) -> str:
     names = {mark: canonical(_as_json(event)) for mark, event in kinds.items()}
     hasher = hashlib.sha256()

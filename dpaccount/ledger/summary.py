@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, Final
 
 from msgspec import structs
@@ -10,7 +11,7 @@ from msgspec import structs
 from dpaccount.accounting.measures import Amounts
 from dpaccount.errors import damaged
 from dpaccount.exact import shown
-from dpaccount.ledger.balances import rights, step_functions
+from dpaccount.ledger.balances import ranges, rights, step_functions
 from dpaccount.ledger.balances.bodies import (
     RequestBody,
     Requested,
@@ -34,7 +35,7 @@ from dpaccount.schemas.ledgers import MOST_MORE
 Shown = dict[str, Any]
 LOOKED_AT: Final = 4096  #: nodes in which a unit beyond the budget is looked for, before anything is shown
 #: members of what is asked for that say nothing to who approves it
-_UNSAID: Final = ("time", "by", "role", "digest", "theorem", "events", "steps", "parts")
+_UNSAID: Final = ("time", "by", "role", "digest", "theorem", "events", "steps", "parts", "units")
 
 
 def shown_at(rows: Rows, totals: Totals, budget: Budget) -> Shown:
@@ -105,11 +106,11 @@ def _people(rows: Rows, state: State, budget: Budget) -> dict[str, object]:
     asked = (one for name, one in state.register.items() if name.startswith("asked "))
     return {
         "people": [structs.asdict(one) for one in people],
-        "requests": [_request(rows, budget, one) for one in sorted(asked, key=lambda one: one.entry)],
+        "requests": [_request(rows, state, budget, one) for one in sorted(asked, key=lambda one: one.entry)],
     }
 
 
-def _request(rows: Rows, budget: Budget, asked: Asked) -> dict[str, object]:
+def _request(rows: Rows, state: State, budget: Budget, asked: Asked) -> dict[str, object]:
     """Return who asks for what, and who has approved it (None: nobody yet).
 
     ``wants`` has all that an approval holds for, and of a charge its ε at the budget's δ.
@@ -121,11 +122,14 @@ def _request(rows: Rows, budget: Budget, asked: Asked) -> dict[str, object]:
         steps = spends(wanted, budget.width)
         if isinstance(wanted, ReservationBody):
             wants["rounds"] = wanted.everything[0][1]
-        if "units" not in wants and steps and not any(steps[-1][1]):
-            wants["units"] = [steps[0][0], steps[-1][0] - 1]
+        touched = [[unit, after - 1] for (unit, paid), (after, _) in pairwise(steps) if any(paid)]
+        if touched and not any(steps[-1][1]):  # who asks may write other units beside the amounts
+            units = ranges.joined([(first, last) for first, last in touched])
+            wants["units"] = units if wanted.cohort else [units[0][0], units[-1][1]]
         most = step_functions.most(steps, budget.width)
         wants["epsilon"] = budget.measure.enclosure(most, budget.delta).as_amount()["upper"]
-    who = {"by": body.by or body.role, "approved": asked.approved or None}
+    lapsed = rights.unapproved(state, asked, wanted.approver, entries.now()) is not None
+    who = {"by": body.by or body.role, "approved": None if lapsed else asked.approved}
     return {"entry": asked.entry, "asks": body.asks, **who, "wants": wants}
 
 

@@ -22,6 +22,7 @@ import uvicorn
 from dpaccount.ledger.ledger import Ledger, init
 from service.access import Tokens
 from service.commands import listening
+from service.connections import Connection
 from service.desk import Desk
 from service.web import Service
 from tests.dpaccount.ledger.conftest import BUDGET
@@ -79,7 +80,7 @@ class ServerThread:
         self.place = listening("127.0.0.1", 0)
         self.port = self.place.getsockname()[1]
         self.server = uvicorn.Server(
-            uvicorn.Config(asked, log_config=None, log_level="critical", lifespan="off")
+            uvicorn.Config(asked, http=Connection, log_config=None, log_level="critical", lifespan="off")
         )
         self.thread = threading.Thread(target=self.server.run, args=([self.place],))
         self.thread.start()

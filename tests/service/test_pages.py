@@ -87,7 +87,8 @@ def test_a_page_shows_what_its_reader_may_see_and_escapes_it(team):
         assert HOSTILE not in text
     text = visit(team, person="officer")[2]
     assert "laplace scale 10: each number ± 30" in text
-    assert "ε 0.1" in text
+    assert '<td data-label="asks for">charge, ε 0.1, scope team</td>' in text
+    assert '<td data-label="in their words">purpose &#34;weekly &lt;script&gt;' in text
     assert "Report of the whole ledger" in text
     assert visit(team, "/pages/report", person="officer")[0] == 200
     assert visit(team, "/pages/report", person="ada")[0] == 403

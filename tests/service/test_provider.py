@@ -3,7 +3,9 @@
 import json
 import threading
 import time
+import warnings
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 
 import jwt
 import pytest
@@ -13,7 +15,7 @@ from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 from dpaccount.documents import canonical
 from dpaccount.errors import InputError
 from service.access import NotAllowedError, Tokens
-from service.provider import KEPT, PAUSE, Provider
+from service.provider import KEPT, LEEWAY, PAUSE, Provider
 from service.web import Service
 
 
@@ -24,6 +26,8 @@ class Identities:
         self.keys = {
             "one": rsa.generate_private_key(65537, 2048),
             "two": ec.generate_private_key(ec.SECP256R1()),
+            "three": rsa.generate_private_key(65537, 2048),
+            "four": rsa.generate_private_key(65537, 1024),  # noqa: S505 - it is to be refused
         }
         self.asked, self.calls_itself = [], None
 
@@ -47,22 +51,28 @@ class Identities:
         if path == "/realm/.well-known/openid-configuration":
             return {"issuer": self.calls_itself or self.url, "jwks_uri": f"{self.url}/keys"}
         kinds = {"one": (RSAAlgorithm, "RS256"), "two": (ECAlgorithm, "ES256")}
+        kinds |= {"three": (RSAAlgorithm, "RS256"), "four": (RSAAlgorithm, "RS256")}
         public = {name: key.public_key() for name, key in self.keys.items()}
         return {
             "keys": [
-                {**json.loads(kind.to_jwk(public[name])), "kid": name, "use": "sig", "alg": alg}
+                {
+                    **json.loads(kind.to_jwk(public[name])),
+                    "kid": name,
+                    "use": "enc" if name == "three" else "sig",
+                    "alg": alg,
+                }
                 for name, (kind, alg) in kinds.items()
                 if name in public
             ]
         }
 
-    def token(self, key="one", alg="RS256", sign=None, kid=None, **claims):
+    def token(self, key="one", alg="RS256", sign=None, kid=None, typ="JWT", **claims):
         now = int(time.time())
         said = {"iss": self.url, "aud": "dpaccount", "sub": "s-1", "iat": now, "exp": now + 60, **claims}
         said = {name: value for name, value in said.items() if value is not None}
-        return jwt.encode(
-            said, sign if sign is not None else self.keys[key], alg, headers={"kid": kid or key}
-        )
+        headers = {"kid": kid or key, "typ": typ}
+        with warnings.catch_warnings(action="ignore"):  # of a short key
+            return jwt.encode(said, sign if sign is not None else self.keys[key], alg, headers=headers)
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +106,9 @@ def test_a_subject_is_the_person_that_the_file_says(known, identities):
     assert asks(known, known.secrets["bob"])[0] == 200  # secrets of ours count as before
 
 
-def test_no_other_token_of_a_provider_counts(known, identities):
+def test_no_other_token_of_a_provider_counts(known, identities, monkeypatch):
+    moments = count(time.monotonic(), PAUSE + 1)  # its keys may be fetched for each
+    monkeypatch.setattr("service.provider.monotonic", lambda: next(moments))
     other = rsa.generate_private_key(65537, 2048)
     now = int(time.time())
     pem = identities.keys["one"].public_key()
@@ -104,7 +116,7 @@ def test_no_other_token_of_a_provider_counts(known, identities):
         "another key": identities.token(sign=other),
         "another key's name": identities.token("two", "ES256", kid="one"),
         "an unknown key": identities.token(sign=other, kid="three"),
-        "expired": identities.token(exp=now - 1),
+        "expired": identities.token(exp=now - LEEWAY - 2),
         "not yet": identities.token(nbf=now + 60),
         "no end": identities.token(exp=None),
         "no subject": identities.token(sub=None),
@@ -116,6 +128,13 @@ def test_no_other_token_of_a_provider_counts(known, identities):
             alg="HS256", sign=json.dumps(RSAAlgorithm.to_jwk(pem)).encode() * 2
         ),
         "unsigned": f"{identities.token().rpartition('.')[0].rpartition('.')[0]}.e30.",
+        "one that ends a session": identities.token(typ="logout+jwt"),
+        "the same, by what it says": identities.token(
+            events={"http://schemas.openid.net/event/backchannel-logout": {}}
+        ),
+        "some other kind": identities.token(typ="secevent+jwt"),
+        "a key for encryption": identities.token("three"),
+        "a short key": identities.token("four"),
         "none": jwt.encode(
             {"iss": identities.url, "aud": "dpaccount", "sub": "s-1", "exp": now + 60}, None, "none"
         ),
@@ -126,6 +145,72 @@ def test_no_other_token_of_a_provider_counts(known, identities):
         status, answer = asks(known, token)
         assert status == 401, what
         assert token not in json.dumps(answer)
+
+
+def test_clocks_may_differ_a_little(known, identities):
+    now = int(time.time())
+    for token in (identities.token(nbf=now + 20, iat=now + 20), identities.token(exp=now - 20)):
+        assert asks(known, token)[0] == 200
+        with pytest.raises(NotAllowedError):
+            Provider(identities.url, "dpaccount", 0).subject(token)
+
+
+def test_an_issuer_is_called_as_it_calls_itself(served, identities, monkeypatch):
+    """With a slash at its end or without, in the command, in the file and by the provider: the same."""
+    for number, own in enumerate((identities.url, f"{identities.url}/")):
+        monkeypatch.setattr(identities, "calls_itself", own)
+        for given in (identities.url, f"{identities.url}/"):
+            provider = Provider(given, "dpaccount")
+            assert provider.begin()
+            for spelled in (identities.url, f"{identities.url}/"):
+                tokens = Tokens(served.file, provider.subject)
+                name, _ = tokens.add(f"p-{number}", None, None, arrange=False, subject=(spelled, "s-9"))
+                token = identities.token(iss=own, sub="s-9")
+                assert tokens.of(f"Bearer {token}").id == name
+                with pytest.raises(InputError, match="already"):
+                    tokens.add("q", None, None, arrange=False, subject=(f"{identities.url}/", "s-9"))
+                tokens.revoke(name)
+    monkeypatch.setattr(identities, "calls_itself", "https://elsewhere.example")
+    with pytest.raises(InputError, match=r"calls itself 'https://elsewhere\.example'; give that name"):
+        Provider(identities.url, "dpaccount").begin()
+    assert not Provider("http://127.0.0.1:9/realm", "dpaccount").begin()
+
+
+def test_a_new_key_is_found_and_nobody_waits_for_a_strangers(identities, monkeypatch):
+    keys, moment, document = dict(identities.keys), [time.monotonic()], identities.document
+    monkeypatch.setattr("service.provider.monotonic", lambda: moment[0])
+    monkeypatch.setattr(identities, "keys", keys)
+    provider, good = Provider(identities.url, "dpaccount"), identities.token()
+    assert provider.begin()
+    begun, go = threading.Event(), threading.Event()
+    monkeypatch.setattr(identities, "document", lambda path: (begun.set(), go.wait(20), document(path))[2])
+    stranger = identities.token(kid="nobody's")
+    refused = []
+
+    def ask():
+        with pytest.raises(NotAllowedError) as one:
+            provider.subject(stranger)
+        refused.append(one.value.status)
+
+    asking = threading.Thread(target=ask)
+    asking.start()
+    assert begun.wait(20)
+    assert provider.subject(good) == (identities.url, "s-1")  # while the stranger's is looked for
+    keys["two"] = ec.generate_private_key(ec.SECP256R1())
+    fresh = identities.token("two", "ES256", kid="two-b")
+    with pytest.raises(NotAllowedError, match="not known yet; ask again") as told:
+        provider.subject(fresh)
+    assert told.value.status == 503
+    go.set()
+    asking.join()
+    assert refused == [401]
+    monkeypatch.setattr(
+        identities,
+        "document",
+        lambda path: json.loads(json.dumps(document(path)).replace('"kid": "two"', '"kid": "two-b"')),
+    )
+    moment[0] += PAUSE + 0.1
+    assert provider.subject(fresh) == (identities.url, "s-1")
 
 
 def test_the_name_of_a_subject_is_no_token(known, identities, served):

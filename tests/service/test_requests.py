@@ -336,8 +336,10 @@ def test_what_another_person_charged_is_theirs(served):
     for method, path, body, status in (
         ("GET", f"charge?entry={mine}", None, 403),
         ("GET", f"charge?entry={marked}", None, 403),
-        ("GET", f"charge?entry={marked}&key=theirs", None, 403),
-        ("GET", f"charge?entry={mine}&key=theirs", None, 403),
+        ("GET", f"charge?entry={marked}&key=theirs", None, 400),
+        ("GET", f"charge?entry={mine}&key=theirs", None, 400),
+        ("PUT", "release", {"entry": theirs, "key": "mine", "body": {}}, 400),
+        ("PUT", "release", {"entry": mine, "key": "theirs", "body": {}}, 400),
         ("GET", "release?key=mine", None, 403),
         ("PUT", "release", {"key": "mine", "body": {}}, 403),
         ("PUT", "release", {"entry": mine, "body": {}}, 403),
@@ -518,7 +520,7 @@ def test_a_ledger_that_cannot_be_read_is_not_ready(served, monkeypatch):
 
 
 def test_what_is_unexpected_is_500_without_a_traceback(served, monkeypatch, capfd):
-    monkeypatch.setattr(served.desk.ledger, "charge_plan", lambda *_, **__: {}["secret text"])
+    monkeypatch.setattr(served.desk.ledger, "decide", lambda *_, **__: {}["secret text"])
     status, answer = served.ask("POST", "/v1/charges", charge())
     assert (status, one_sentence(answer)) == (500, True)
     said = capfd.readouterr().err
@@ -536,6 +538,15 @@ def test_the_log_has_a_line_for_each_request_and_no_secrets(served, capfd):
     served.ask("GET", "/v1/charge?key=private-key")
     served.ask("POST", "/v1/charges", b"{private")
     served.ask("GET", "/v1/show", person="dpa_private")
+    served.ask("GET", "/v1/private")
+    served.ask("DELETE", "/v1/show")
+    served.ask("GET", "/health")
+    link = http.client.HTTPConnection("127.0.0.1", served.port)
+    link.request("GET", "/")
+    link.getresponse().read()
+    link.sock.sendall(b"private private\r\n\r\n")
+    assert link.sock.recv(12) == b"HTTP/1.1 400"
+    link.close()
     said = capfd.readouterr().err
     lines = [json.loads(line) for line in said.splitlines()]
     assert [(one["person"], one["what"], one["status"]) for one in lines] == [
@@ -543,11 +554,77 @@ def test_the_log_has_a_line_for_each_request_and_no_secrets(served, capfd):
         ("ada", "paid", 200),
         ("ada", "charge_plan", 400),
         (None, "show", 401),
+        (None, "unknown", 404),
+        (None, "unknown", 405),
+        (None, "/health", 200),
+        (None, "/", 200),
+        (None, "malformed", 400),
     ]
-    assert all({"time", "request", "person", "what", "entry", "status", "ms"} == set(one) for one in lines)
-    assert len({one["request"] for one in lines}) == 4
+    named = {"time", "request", "address", "token", "person", "what", "entry", "status"}
+    assert all(named == set(one) - {"ms"} for one in lines)
+    assert [one["token"] for one in lines[:4]] == [served.ids["ada"]] * 3 + [None]
+    assert {one["address"] for one in lines} == {"127.0.0.1"}
+    assert len({one["request"] for one in lines}) == len(lines)
     assert lines[0]["entry"] == 3
     assert not [word for word in ("private", *served.secrets.values(), "budget.db") if word in said]
+
+
+def test_no_answer_leads_to_where_a_header_says(served):
+    for path in ("/pages/", "/v1/show/", "/v1/charges/", "/health/"):
+        link = http.client.HTTPConnection("127.0.0.1", served.port)
+        link.request("GET", path, headers={"Host": "evil.example"})
+        got = link.getresponse()
+        assert (got.status, got.headers.get("Location")) in ((404, None), (405, None))
+        assert b"evil" not in got.read()
+        link.close()
+
+
+def test_what_is_said_twice_is_not_said(served):
+    """Readers differ on which of two members counts."""
+    whole = json.dumps(charge()).encode()
+    inner = json.dumps({"entry": 1, "body": {"a": {"b": 1}}}).encode()
+    for method, path, body in (
+        ("POST", "charges", whole.replace(b'"purpose"', b'"purpose": "x", "purpose"')),
+        ("POST", "charges", whole.replace(b'"events":', b'"events": [], "events":')),
+        ("PUT", "release", inner.replace(b'"entry"', b'"entry": 2, "entry"')),
+        ("PUT", "release", inner.replace(b'"b"', b'"b": 2, "b"')),
+        ("GET", "log?after=1&after=2", None),
+    ):
+        status, answer = served.ask(method, f"/v1/{path}", body)
+        assert (status, one_sentence(answer), "twice" in answer["error"]) == (400, True, True), answer
+    assert served.ask("GET", "/v1/show")[1]["entries"] == 0
+
+
+def test_a_token_of_a_scope_is_told_of_people_what_concerns_its_own(served):
+    """By `show`, by every page of the log, and by the pages: the same."""
+    served.secrets["lead"] = served.tokens.add("lead", None, None, arrange=True)[1]
+    served.secrets["ada of team"] = served.tokens.add("ada", "team", None, arrange=False)[1]
+    with Ledger.open(served.ledger) as ledger:
+        ledger.grant("lead", ["arrange"], by="lead")
+        for person in ("ada", "bob"):
+            ledger.grant(person, ["request"], scope="team", by="lead")
+        ledger.grant("officer", ["arrange", "approve"], by="lead")
+        for person in ("ada", "bob"):
+            asked = served.ask("POST", "/v1/charges", {**charge(), "scope": "team"}, person)[1]["charge"][
+                "entry"
+            ]
+            ledger.approve(asked, by="officer")
+    told = served.ask("GET", "/v1/log", person="ada of team")[1]["entries"]
+    assert [one["kind"] for one in told] == ["scope", "scope", "grant", "request", "approval"]
+    assert "bob" not in json.dumps(told)
+    assert "bob" in json.dumps(served.ask("GET", "/v1/log", person="lead")[1])
+    shown = served.ask("GET", "/v1/show", person="ada of team")[1]
+    assert "bob" not in json.dumps(shown)
+
+
+def test_which_unit_lost_most_is_told_to_who_may_arrange(served):
+    plan = charge()["plan"]
+    covered = {**plan, "events": [{**plan["events"][0], "cover": [3, 4]}]}
+    served.ask("POST", "/v1/charges", {**charge(), "plan": covered, "scope": "team"})
+    for person, knows in (("officer", True), ("ada", False), ("eve", False)):
+        shown = served.ask("GET", "/v1/show", person=person)[1]
+        units = [one["worst_unit"] for one in (shown, *shown["scopes"])]
+        assert (3 in units) == knows, person
 
 
 # ------------------------------------------------------------------ what describes it

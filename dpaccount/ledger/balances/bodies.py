@@ -31,6 +31,9 @@ Bodies = Callable[[int], str]  #: returns the body of an entry, by its number
 
 #: kinds that a person asks for and another approves
 ASKED_FOR: Final = (kinds.CHARGE, kinds.RESERVATION, kinds.RESET, kinds.SCOPE, kinds.GRANT)
+#: characters of an entry, other than of kinds that hold amounts over units, or a release
+MOST_BODY: Final = 2**22
+UNLIMITED: Final = (kinds.CHARGE, kinds.RESERVATION, kinds.FORFEIT, kinds.REQUEST, kinds.RELEASE)
 MOST_RANGES: Final = 1000  #: of a cohort; pieces of a reservation's parts that are open
 
 
@@ -79,12 +82,10 @@ class Body(Signed, frozen=True, kw_only=True):
         asked: records.Asked | None = state.register.get(self.asked)
         if asked is None:
             return ""
-        if not asked.approved:
-            return f"entry {asked.entry} asked for it, and nobody has approved it yet"
-        if not rights.holds(state, asked.approved, *self.approver, self.time):
-            return f"entry {asked.entry} was approved by {asked.approved}, who may not do so any more"
-        state.register.put(self.asked, None)
-        return None
+        reason = rights.unapproved(state, asked, self.approver, self.time)
+        if reason is None:
+            state.register.put(self.asked, None)
+        return reason
 
     def turn_year(self, state: State, bodies: Bodies) -> None:
         """Begin a year, if the entry is of a later one, in which only open reservations count as spent."""
@@ -286,7 +287,8 @@ class ScopeBody(Body, frozen=True, kw_only=True):
     every: str | None = None
 
     def check(self, state: State) -> None:
-        """Raise `InputError` if it changes how often the cap renews."""
+        """Raise `InputError` for a malformed cap, or one that renews otherwise."""
+        cap(self.epsilon, self.delta)
         old = state.scope(scope_name(self.scope))
         if self.every not in (None, *RENEWALS):
             raise InputError(f"a cap does not renew every {self.every!r}", f"give {', '.join(RENEWALS)}")
@@ -313,7 +315,11 @@ class ScopeBody(Body, frozen=True, kw_only=True):
         limits = {"epsilon": shown(capped.epsilon), "delta": shown(capped.delta)}
         renew(state, name, self.time, bodies)
         record = state.scope(name)
-        if record is None:
+        if record is not None:
+            drop_approvals(
+                state, bodies, lambda _, wanted: isinstance(wanted, ScopeBody) and wanted.scope == name
+            )
+        else:
             made = state.register.get("scopes") or records.Scopes(0)
             area = records.SCOPES + made.count
             if area >= records.MOST_AREAS:
@@ -374,6 +380,7 @@ class ResetBody(Body, frozen=True, kw_only=True):
         state.drop(records.SCOPES, records.MOST_AREAS - 1)
         nothing = segment_tree.nothing(state.width).text
         state.register.put("period", records.Period(before + 1, number, nothing))
+        drop_approvals(state, bodies, lambda _, wanted: isinstance(wanted, ResetBody))
         for _, reserved, left in waiting:
             state.add_period(change_of(reserved.costs(state.width, left), state.width), reserved.scope)
 
@@ -392,16 +399,15 @@ class GrantBody(Body, frozen=True, kw_only=True):
             state.existing_scope(scope_name(self.scope))
         new, known = rights.checked_grant(self.person, self.may, self.scope, self.until), rights.people(state)
         before = [] if known is None else known.grants
-        gone = [
-            one
-            for one in before
-            if one.person == self.person
-            and self.scope in (one.scope, rights.EVERYWHERE)
-            and (not self.may or one.may in self.may)
-        ]
-        if not new and not gone:
+        left = [one for one in before if not self._replaces(one)]
+        if not new and len(left) == len(before):
             raise InputError(f"{self.person} has no right there", "see `dpaccount ledger show`")
-        return [*(one for one in before if one not in gone), *new]
+        return [*left, *new]
+
+    def _replaces(self, one: records.Grant) -> bool:
+        """Return whether a grant ends by this one."""
+        there = one.person == self.person and self.scope in (one.scope, rights.EVERYWHERE)
+        return there and (not self.may or one.may in self.may)
 
     def takes_two(self, state: State) -> bool:
         """Return whether it gives more than there was, once there are two people to ask and approve."""
@@ -414,14 +420,22 @@ class GrantBody(Body, frozen=True, kw_only=True):
         """Change what the person may do."""
         serves = self.role if self.by not in (None, self.role) else None  # it names others: a service's role
         before = rights.people(state) or records.Rights([], serves or "")
+        day = max(before.latest, self.time[:10])
         after = structs.replace(before, grants=self.check(state))
         if len(after.arrangers) < min(2, max(1, len(before.arrangers))):
             raise BudgetError("a ledger with rights has two people who may arrange; name another one first")
         state.register.put("rights", structs.replace(after, latest=self.time[:10]))
-        # Who comes back must not find an approval of before.
+        # Who comes back must not find an approval of before, nor one of a right that had ended meanwhile.
         for name, one in list(state.register.items()):
             if isinstance(one, records.Asked) and one.by == self.person and not self.may:
                 state.register.put(name, None)
+        ended = [one for one in before.grants if one.person == self.person and one.until and one.until < day]
+        if ended or any(map(self._replaces, before.grants)):
+            drop_approvals(state, bodies, self._concerns)
+
+    def _concerns(self, asked: records.Asked, wanted: Body) -> bool:
+        """Return whether the person asked for something, approved it, or would get it."""
+        return self.person in (asked.by, asked.approved, getattr(wanted, "person", None))
 
 
 class RequestBody(Body, frozen=True, kw_only=True):
@@ -453,10 +467,15 @@ class RequestBody(Body, frozen=True, kw_only=True):
 
 
 class ApprovalBody(Body, frozen=True, kw_only=True):
-    """Approves a request, which who asked may then make once; or drops it, as who asked may, too."""
+    """Approves a request, which who asked may then make once; or drops it, as who asked may, too.
+
+    An approval holds up to the day `until`, and for the state in which it was given: `drop_approvals`.  One
+    without that day is of an earlier version: it holds as long as who gave it may give it.
+    """
 
     request: int
     approved: bool = True
+    until: str = ""
 
     def apply(self, state: State, budget: Budget, number: int, bodies: Bodies) -> None:
         """Note who approved it, or drop the request, approved or not."""
@@ -470,15 +489,40 @@ class ApprovalBody(Body, frozen=True, kw_only=True):
         if record is None or (record.entry, record.body) != (self.request, sha256(text)):
             raise BudgetError(f"entry {self.request} is no request that waits")
         may, where = wanted.approver
-        held = record.approved and rights.holds(state, record.approved, may, where, self.time)
-        if self.approved and held:
+        if self.approved and rights.unapproved(state, record, wanted.approver, self.time) is None:
             raise BudgetError(f"entry {self.request} is approved, and was not made yet")
+        if self.until and not (self.approved and self._days in range(rights.MOST_DAYS + 1)):
+            raise InputError(
+                f"an approval ends on {self.until}", f"let it hold at most {rights.MOST_DAYS} days"
+            )
         person, own = rights.acting(state, self.by, self.role, self.time) or "", asked.by or asked.role
         if person == own and self.approved:
             raise BudgetError(f"{person} asked for it, and another person must approve it")
         if person != own and not rights.holds(state, person, may, where, self.time):
             raise BudgetError(f"{person} may not approve entry {self.request}")
-        state.register.put(wanted.asked, structs.replace(record, approved=person) if self.approved else None)
+        given = structs.replace(record, approved=person, until=self.until)
+        state.register.put(wanted.asked, given if self.approved else None)
+
+    @property
+    def _days(self) -> int:
+        """Return for how many days it holds, -1 for a day in another form; raises `ValueError` for none."""
+        last = date.fromisoformat(self.until)
+        return (last - date.fromisoformat(self.time[:10])).days if last.isoformat() == self.until else -1
+
+
+def drop_approvals(state: State, bodies: Bodies, of: Callable[[records.Asked, Body], bool]) -> None:
+    """Let what was approved, and of which `of` holds, wait anew: it was approved in another state.
+
+    Approvals without an end stay: earlier versions had no such rule, and their entries mean what they meant.
+    """
+    for name, one in list(state.register.items()):
+        if isinstance(one, records.Asked) and one.until and of(one, _asked_for(one, bodies)):
+            state.register.put(name, structs.replace(one, approved="", until=""))
+
+
+def _asked_for(record: records.Asked, bodies: Bodies) -> Body:
+    body: RequestBody = read_body(kinds.REQUEST, _unchanged(bodies, record.entry, record.body))
+    return body.wanted
 
 
 class DrawingBody(Signed, frozen=True, kw_only=True):
@@ -563,6 +607,8 @@ def formed(entry: kinds.Entry, width: int) -> Formed:
     mark = entry.kind in (kinds.DRAWING, kinds.RELEASE)
     if (entry.key is not None and not keyed) or (entry.about is not None) != mark:
         raise ValueError("it has the key or reference of another kind")
+    if entry.kind not in UNLIMITED and len(entry.body) > MOST_BODY:
+        raise ValueError(f"its body has more than {MOST_BODY} characters")
     if entry.author == "" or not 0 <= (entry.about or 0) < entry.number:
         raise ValueError("its role may not write it, or not about that entry")
     body = read_body(entry.kind, entry.body)
@@ -618,8 +664,12 @@ def open_reservations(state: State, bodies: Bodies) -> Iterator[tuple[int, Reser
 
 
 def _reserved(record: records.Reservation, number: int, bodies: Bodies) -> ReservationBody:
-    text = bodies(number)
-    if sha256(text) != record.body:
-        raise damaged(f"entry {number} was changed")
-    reserved: ReservationBody = read_body(kinds.RESERVATION, text)
+    reserved: ReservationBody = read_body(kinds.RESERVATION, _unchanged(bodies, number, record.body))
     return reserved
+
+
+def _unchanged(bodies: Bodies, number: int, digest: str) -> str:
+    """Return the body of an entry; raises `LedgerError` if it has another digest."""
+    if sha256(text := bodies(number)) != digest:
+        raise damaged(f"entry {number} was changed")
+    return text

@@ -12,6 +12,8 @@ The chain verifies that, but not who somebody is.  On a server any other role ac
 made the first grant for another person: it serves.
 """
 
+import unicodedata
+from collections.abc import Iterable
 from datetime import date
 from typing import Final, cast
 
@@ -20,9 +22,10 @@ from msgspec import structs
 from dpaccount.documents import digest
 from dpaccount.errors import InputError
 from dpaccount.ledger.balances.budget import one_line
-from dpaccount.ledger.balances.state import Grant, Rights, State, lineage
+from dpaccount.ledger.balances.state import Asked, Grant, Rights, State, lineage
 
 MAY: Final = ("charge", "request", "approve", "arrange", "serve")
+VALID_DAYS, MOST_DAYS = 30, 366  #: for which an approval holds, and may hold
 EVERYWHERE: Final = "*"  #: the scope of a revocation of all grants
 
 
@@ -46,6 +49,19 @@ def holds(state: State, person: str, may: str, scope: str | None, time: str) -> 
         (one.person, one.may) == (person, may) and one.scope in places and (not one.until or day <= one.until)
         for one in known.grants
     )
+
+
+def unapproved(state: State, asked: Asked, approver: tuple[str, str | None], time: str) -> str | None:
+    """Return why what was asked for is not approved at a time; None if it is, by whom `approver` says may."""
+    known = people(state)
+    if not asked.approved:
+        changed = "or not since a right or a cap changed"
+        return f"entry {asked.entry} asked for it, and nobody has approved it yet, {changed}"
+    if asked.until and max(time[:10], known.latest if known else "") > asked.until:
+        return f"entry {asked.entry} was approved until {asked.until}; it must be approved again"
+    if not holds(state, asked.approved, *approver, time):
+        return f"entry {asked.entry} was approved by {asked.approved}, who may not do so any more"
+    return None
 
 
 def acting(state: State, by: str | None, role: str | None, time: str) -> str | None:
@@ -81,6 +97,27 @@ def denied(state: State, by: str | None, role: str | None, scope: str | None, ti
         return ""
     where = "the whole ledger" if scope is None else f"the scope {scope}"
     return f"{person} may not charge {where}"
+
+
+def new_name(name: str, known: Iterable[str]) -> str:
+    """Return the name of a person; raises `InputError` for one that looks like another's, or could.
+
+    It is in one script, as Unicode composes it (NFKC), without blanks at its ends or letters that nobody
+    sees, and no `known` name differs from it in case alone.  Names in a chain stay what they are.
+    """
+    one_line("name of a person", name)
+    scripts = {unicodedata.name(c, "?").split()[0] for c in name if c.isalpha()}
+    seen = all(c.isalnum() or c.isascii() or unicodedata.category(c)[0] == "M" for c in name)
+    filled = any("FILLER" in unicodedata.name(c, "") for c in name)
+    together = len(scripts) <= 1 or scripts <= {"CJK", "HIRAGANA", "KATAKANA"}
+    if name != unicodedata.normalize("NFKC", name).strip() or not seen or filled or not together:
+        raise InputError(
+            f"the name {name!a} could be taken for another", "write it in one script, without odd blanks"
+        )
+    for other in known:
+        if other != name and other.casefold() == name.casefold():
+            raise InputError(f"{name} could be taken for {other}", "write the name as it is, or another")
+    return name
 
 
 def checked_grant(person: str, may: list[str], scope: str, until: str) -> list[Grant]:

@@ -138,13 +138,17 @@ class Rights(Record, frozen=True):
         return {one.person for one in self.grants if one.may == "arrange"}
 
 
-class Asked(Record, frozen=True):
-    """A request, by its entry and the digest of its body: who asks, and who approved it ("": nobody yet)."""
+class Asked(Record, frozen=True, omit_defaults=True):
+    """A request, by its entry and the digest of its body: who asks, and who approved it ("": nobody yet).
+
+    `until` is the last day of that approval; "" for one of an earlier version, which has none.
+    """
 
     entry: _Count
     body: str
     by: str
     approved: str
+    until: str = ""
 
 
 class Year(Record, frozen=True):

@@ -228,10 +228,8 @@ class Books:
             for number, one in self.requests.items()
             if (one["asks"], one["who"]) == (kind, who) and plain(one["facts"]) == plain(facts)
         ]
-        check(len(found) == 1 and self.requests[found[0]]["approved"], f"{who} had no approval")
-        asked = self.requests.pop(found[0])
-        right = "approve" if asked["charges"] else "arrange"
-        check(self.may(asked["approved"], right, asked["scope"]), "an approval of somebody without the right")
+        check(len(found) == 1, f"{who} did not ask")
+        check(self.holder(self.requests.pop(found[0])), f"{who} had no approval")
 
     def allowed(self, number, kind, facts, body):
         """Check that who made an entry might."""
@@ -257,13 +255,19 @@ class Books:
             charges = facts["asks"] in ("charge", "reservation")
             scope = facts["facts"].get("scope") if charges else None
             check(self.may(who, "request" if charges else "arrange", scope), "a request by nobody")
-            more = {"who": who, "charges": charges, "scope": scope, "body": body, "approved": ""}
+            more = {"who": who, "charges": charges, "scope": scope, "body": body, "approved": "", "until": ""}
             self.requests[number] = {**facts, **more}
 
     def holder(self, asked):
-        """Say whether a request is approved by somebody who still may."""
-        right = "approve" if asked["charges"] else "arrange"
-        return bool(asked["approved"]) and self.may(asked["approved"], right, asked["scope"])
+        """Say whether a request is approved by somebody who still may, and not for too long."""
+        right, lasts = "approve" if asked["charges"] else "arrange", self.latest <= (asked["until"] or "9999")
+        return bool(asked["approved"]) and lasts and self.may(asked["approved"], right, asked["scope"])
+
+    def drop(self, concerned):
+        """Let approvals that have an end, and are of what an entry changed, count no more."""
+        for one in self.requests.values():
+            if one["until"] and concerned(one):
+                one["approved"] = one["until"] = ""
 
     def approval(self, facts, who):
         asked = self.requests[facts["request"]]
@@ -271,7 +275,10 @@ class Books:
         able = self.may(who, "approve" if asked["charges"] else "arrange", asked["scope"])
         again = facts["approved"] and self.holder(asked)
         check(not again and (able or same) and not (same and facts["approved"]), "an approval")
-        asked["approved"] = who
+        asked["approved"], asked["until"] = who, facts.get("until", "")
+        if asked["until"]:
+            first, last = (datetime.date.fromisoformat(day) for day in (facts["time"][:10], asked["until"]))
+            check(facts["approved"] and 0 <= (last - first).days <= 366, "the end of an approval")
         if not facts["approved"]:
             del self.requests[facts["request"]]
 
@@ -296,9 +303,12 @@ class Books:
             one for one in self.grants
             if one[0] == who and scope in ("*", one[2]) and (not may or one[1] in may)
         }  # fmt: skip
+        ended = any(one[0] == who and one[3] and one[3] < self.latest for one in self.grants)
         check(may or gone, "nothing was revoked")
         self.grants = (self.grants - gone) | {(who, one, scope, facts["until"]) for one in may}
         now = {one[0] for one in self.grants if one[1] == "arrange"}
+        if gone or ended:
+            self.drop(lambda one: who in (one["who"], one["approved"], one["facts"].get("person")))
         check(now and len(now) >= min(2, len(self.people or ())), "nobody who may arrange")
         if self.people is None and facts.get("by") not in (None, facts.get("role")):
             self.writer = facts.get("role") or ""
@@ -391,6 +401,8 @@ class Books:
         every = {"never": ""}.get(facts.get("every"), facts.get("every"))
         began = self.calendar(every, facts) if every else None
         new = {"area": 3 + len(self.scopes), "spent": {}, "every": every or "", "began": began}
+        if name in self.scopes:
+            self.drop(lambda one: one["asks"] == "scope" and one["facts"]["scope"] == name)
         known = self.scopes.setdefault(name, new)
         known.update(epsilon=facts["epsilon"], delta=facts["delta"])
         check(every in (None, known["every"]), f"how often {name} renews was changed")
@@ -411,6 +423,7 @@ class Books:
         if self.label is None:
             self.label, self.whole_life = int(facts["time"][:4]), True
         self.resets, self.reset_entry, self.period = self.resets + 1, number, {}
+        self.drop(lambda one: one["asks"] == "reset")
         for scope in self.scopes.values():
             scope["spent"] = {}
         for name, steps, left in self.open_parts():
@@ -448,10 +461,10 @@ class Books:
         check(len(granted) == len(set(granted)) and set(granted) == self.grants, "rights")
         asked = [stored.pop(name) for name in list(stored) if name.startswith("asked ")]
         waiting = [
-            (number, sha(one["body"].encode()), one["who"], one["approved"])
+            (number, sha(one["body"].encode()), one["who"], one["approved"], one["until"])
             for number, one in self.requests.items()
         ]
-        kept = [tuple(map(one.get, ("entry", "body", "by", "approved"))) for one in asked]
+        kept = [(*map(one.get, ("entry", "body", "by", "approved")), one.get("until", "")) for one in asked]
         check(sorted(kept) == sorted(waiting), "requests")
         check(stored.pop("scopes", {"count": 0}) == {"count": len(self.scopes)}, "number of scopes")
         for name, scope in self.scopes.items():
@@ -496,6 +509,8 @@ def recount(file):
         number, kind, key, about, body, root, digest = entry
         facts = json.loads(body)
         counts[kind] = counts.get(kind, 0) + 1
+        longer = kind in ("charge", "reservation", "forfeit", "request", "release")
+        check(longer or len(body) <= 4_194_304, f"entry {number} is too long")
         kinds[number] = kind
         if books is not None:
             if kind in ("grant", "request", "approval"):

@@ -241,7 +241,8 @@ def test_the_log_says_who_spent_what_on_what(url):
     assert rows[1]["by"] == "'=Ada"  # no formula in a spreadsheet
     shown = [" ".join(line.split()) for line in logged(lines).splitlines()]
     assert shown[4].split()[:6] == ["1", *lines[1]["time"][:16].split("T"), "charge", "μ²", "0.01"]
-    assert shown[4].endswith("3 to 9 purpose mean age, by =Ada, key a")
+    assert shown[4].endswith('3 to 9 by =Ada purpose "mean age",')
+    assert shown[5] == 'key "a"'
     assert "beyond the budget" in " ".join(shown[5:])
 
 

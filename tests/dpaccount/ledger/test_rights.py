@@ -1,6 +1,7 @@
 """Who may charge, ask, approve and arrange: against a plain model, and attempts by people who may not."""
 
 import json
+import re
 from fractions import Fraction
 
 import pytest
@@ -8,20 +9,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audits.cli.app import run
-from audits.reports.log import log
+from audits.reports import terminal
+from audits.reports.log import _names, log, page
 from dpaccount.errors import BudgetError, DpaccountError, InputError, LedgerError
+from dpaccount.ledger import charging
+from dpaccount.ledger import ledger as ledger_module
+from dpaccount.ledger.balances.budget import budget
 from dpaccount.ledger.journal import entries, export
 from dpaccount.ledger.journal.verify import repair, verify
 from dpaccount.ledger.ledger import Ledger, init
-from dpaccount.ledger.requests import RefusedError
+from dpaccount.ledger.requests import RefusedError, of_plan, plan_digest
+from dpaccount.plan.events import Plan, Relation, allowed
 from tests.depth import deep, examples
+from tests.dpaccount.accounting.test_metamorphic import SAMPLES
 
 from .conftest import VALID, by_hand, plan, pure, recounted
 
 PURE = {"unit": "person", "relation": "replace-one", "measure": "pure", "epsilon": 9, "delta": 0}
 SCOPES = (None, "team", "team/a", "other")
 PEOPLE = ("ada", "bo", "cy", "di")
-TODAY, LATER = "2026-12-01", "2027-06-01"
+LAST_BODY = "SELECT body FROM entries ORDER BY number DESC LIMIT 1"
+TODAY, SOON, LATER = "2026-12-01", "2026-12-31", "2027-06-01"
+ENDS = {TODAY: SOON, SOON: "2027-01-30", LATER: "2027-07-01"}  #: of an approval on that day
 
 
 @pytest.fixture
@@ -79,13 +88,30 @@ class Team:
         """Note the day of an entry: no right that has ended since lives again by a clock set back."""
         self.latest = max(self.latest, self.day)
 
+    @property
+    def day_seen(self):
+        return max(self.day, self.latest)
+
+    def late(self, asked):
+        return self.day_seen > asked[4]
+
+    def drop(self, concerned):
+        """What was approved in another state waits anew."""
+        for what, one in self.asked.items():
+            if concerned(what, one):
+                one[1] = None
+
+    def drop_of(self, person):
+        given = lambda what: what[1][0] == "grant" and what[1][1][0] == person  # noqa: E731
+        self.drop(lambda what, one: person in (what[0], one[1]) or given(what))
+
     def clock(self, day, *_):
         self.day = day
 
     def charge(self, person, scope, size):
         what, fits = (person, ("charge", scope, size)), self.holds(person, "charge", scope)
         may_ask, asked = not fits and self.holds(person, "request", scope), self.asked.get(what)
-        stale = asked and asked[1] and not self.holds(asked[1], "approve", scope)
+        stale = asked and asked[1] and (self.late(asked) or not self.holds(asked[1], "approve", scope))
 
         def ask():
             self.ledger.charge_plan(plan(Fraction(size, 1000)), "x", by=person, scope=scope)
@@ -99,19 +125,19 @@ class Team:
         with pytest.raises(RefusedError) as refused:
             ask()
         said = ("asked for it" if asked else "asks for it") if may_ask else "may not charge"
-        said = "may not do so any more" if may_ask and stale else said
-        assert said in str(refused.value)
+        said = "may not do so any more|approved until" if may_ask and stale else said
+        assert re.search(said, str(refused.value))
         if may_ask and not asked:
-            self.asked[what] = [refused.value.charge.entry, None, "approve", scope]
+            self.asked[what] = [refused.value.charge.entry, None, "approve", scope, ""]
             self.seen()
 
     def approve(self, person, which, approved):
         waiting = sorted(self.asked.items(), key=lambda one: one[1][0])
         if which >= len(waiting):
             return
-        what, (number, done, right, scope) = waiting[which]
+        what, (number, done, right, scope, until) = waiting[which]
         own, able = what[0] == person, self.holds(person, right, scope)
-        again = approved and done and self.holds(done, right, scope)
+        again = approved and done and self.day_seen <= until and self.holds(done, right, scope)
         if again or (own and approved) or not (own or able):
             with pytest.raises(BudgetError):
                 self.ledger.approve(number, person, approved=approved)
@@ -119,13 +145,13 @@ class Team:
         self.ledger.approve(number, person, approved=approved)
         self.seen()
         if approved:
-            self.asked[what][1] = person
+            self.asked[what][1], self.asked[what][4] = person, ENDS[self.day]
         else:
             del self.asked[what]
 
     def arrange(self, person, what, act, *, two=True):
         """Try what takes one or two people who may arrange; return whether it was done."""
-        asked = self.asked.get((person, what)) if two else [0, "nobody"]
+        asked = self.asked.get((person, what)) if two else [0, "nobody", "", None, "9"]
         if not self.holds(person, "arrange"):
             with pytest.raises(BudgetError, match="may not"):
                 act()
@@ -133,12 +159,12 @@ class Team:
             entry = act()
             self.seen()
             assert entry.kind == "request"
-            self.asked[person, what] = [entry.number, None, "arrange", None]
+            self.asked[person, what] = [entry.number, None, "arrange", None, ""]
         elif asked[1] is None:
             with pytest.raises(BudgetError, match="nobody has approved it yet"):
                 act()
-        elif asked[1] != "nobody" and not self.holds(asked[1], "arrange"):
-            with pytest.raises(BudgetError, match="may not do so any more"):
+        elif asked[1] != "nobody" and (self.late(asked) or not self.holds(asked[1], "arrange")):
+            with pytest.raises(BudgetError, match=r"may not do so any more|approved until"):
                 act()
         else:
             assert act().kind != "request"
@@ -157,6 +183,9 @@ class Team:
             return self.ledger.grant(whom, [right], scope=scope, until=until, by=person)
 
         if self.arrange(person, ("grant", new), give, two=not old):
+            ended = any(one[0] == whom and one[3] < self.day_seen for one in self.grants)
+            if ended or any(one[:3] == new[:3] for one in self.grants):
+                self.drop_of(whom)
             self.latest = self.day
             self.grants = {one for one in self.grants if one[:3] != new[:3]} | {new}
 
@@ -170,16 +199,19 @@ class Team:
             return
         self.ledger.grant(whom, [], scope=scope, by=person)
         self.latest = self.day
+        self.drop_of(whom)
         self.asked = {what: one for what, one in self.asked.items() if what[0] != whom}
         self.grants = left
 
     def reset(self, person, *_):
-        self.arrange(person, "reset", lambda: self.ledger.reset("x", by=person))
+        if self.arrange(person, "reset", lambda: self.ledger.reset("x", by=person)):
+            self.drop(lambda what, _: what[1] == "reset")
 
     def cap_of(self, person, cap, _):
         act = lambda: self.ledger.set_scope("other", cap, by=person)  # noqa: E731
         if self.arrange(person, ("cap", cap), act, two=cap > self.cap):
             self.cap = cap
+            self.drop(lambda what, _: what[1][0] == "cap")
 
 
 STEPS = st.lists(
@@ -190,7 +222,7 @@ STEPS = st.lists(
         st.tuples(st.just("revoke"), st.sampled_from(PEOPLE), st.sampled_from(PEOPLE), st.sampled_from(("", "team", "*"))),
         st.tuples(st.just("reset"), st.sampled_from(PEOPLE), st.just(0), st.just(0)),
         st.tuples(st.just("cap_of"), st.sampled_from(PEOPLE), st.sampled_from((4, 5, 6)), st.just(0)),
-        st.tuples(st.just("clock"), st.sampled_from((TODAY, LATER)), st.just(0), st.just(0)),
+        st.tuples(st.just("clock"), st.sampled_from((TODAY, SOON, LATER)), st.just(0), st.just(0)),
     ),
     max_size=25,
 )  # fmt: skip
@@ -384,6 +416,60 @@ def test_a_grant_that_makes_no_sense_is_refused(url, grant, said):
         ledger.charge_plan(plan("1/10"), "x")  # the ledger is free as before
 
 
+def test_no_new_person_is_named_so_as_to_be_taken_for_another(url):
+    governed(url)
+    odd = [
+        "bo ",
+        " bo",
+        "BO",
+        "Bo",
+        "b\u043e",
+        "bo\u3164",
+        "bo\u1160",
+        "bo\u2800",
+        "bo\u0301",
+        "\uff42\uff4f",
+        "b\u00ado",
+    ]
+    with Ledger.open(url) as ledger:
+        for name in [*odd, "bo\u200b", "\u0430da"]:
+            with pytest.raises(InputError, match=r"could be taken for|not a line of text"):
+                ledger.grant(name, ["charge"], scope="team", by="ada")
+        for name in ("Élodie Müller", "Анна", "山田 さくら", "o'hara@x.example", "김 철수", "bo-2"):
+            assert ledger.grant(name, ["charge"], scope="team", by="ada").kind == "request"
+        with pytest.MonkeyPatch.context() as patch:  # of an earlier version
+            patch.setattr("dpaccount.ledger.balances.rights.new_name", lambda *_: None)
+            twice(
+                "ada",
+                lambda number: ledger.approve(number, "bo"),
+                lambda who: ledger.grant("BO", ["charge"], by=who),
+            )
+        assert ledger.grant("BO", [], scope="*", by="ada").kind == "grant"
+        assert ledger.verify() == VALID
+    assert recounted(url)
+
+
+def test_an_entry_has_an_end(url):
+    """One that holds no amounts is at most 4 MiB long; a refusal leaves the plan out rather than be longer."""
+    governed(url)
+    with Ledger.open(url) as ledger:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(charging, "MOST_BODY", 700)
+            with pytest.raises(RefusedError):
+                ledger.charge_plan(
+                    Plan(Relation.REPLACE_ONE, plan(10).events * 9), "x", by="di", scope="team/a"
+                )
+        assert "plan" not in json.loads(by_hand(url, LAST_BODY)[0][0])
+        assert ledger.verify() == VALID
+        with ledger._store.writing() as rows:
+            body = {"reason": "x" * 2**22, "time": entries.now()}
+            number = rows.append("refusal", entries.as_written(body), ledger._totals(rows).text).number
+        with pytest.raises(LedgerError, match="more than 4194304 characters"):
+            ledger.charge_plan(plan("1/100"), "x", by="di", scope="team/a")
+    assert verify(url)["first_bad"] == number
+    assert not recounted(url)
+
+
 def test_who_writes_the_file_cannot_make_an_approval_up(url, tmp_path):
     """Entries that a person without the right made, with valid digests, are found by `verify` and by import."""
     governed(url)
@@ -511,10 +597,99 @@ def test_who_approves_sees_all_that_it_holds_for(url, capsys):
         with pytest.raises(InputError, match="there is no scope none"):
             ledger.grant("cy", ["charge"], scope="none", by="ada")
     assert run(["ledger", "show", url]) == 0
-    said = capsys.readouterr().out
-    assert "cy asks for a charge (scope team, purpose ages, units 3, 7, ε 0.1); waits" in said
-    assert "ada asks for a grant (person cy, may 'arrange'); waits" in said
-    assert "ada asks for a scope (scope team, ε 7, δ 0); waits" in said
+    rows = [line.split() for line in capsys.readouterr().out.splitlines() if "waits for an approval" in line]
+    asked = [" ".join(row[1:]) for row in rows]
+    assert asked == [
+        'cy charge, ε 0.1, scope team, units 3, 7 waits for an approval purpose "ages"',
+        "ada grant, may 'arrange' waits for an approval person \"cy\"",
+        "ada scope, ε 7, δ 0, scope team waits for an approval",
+    ]
+
+
+@examples(100)
+@given(
+    text=st.text(min_size=1, max_size=60).filter(str.isprintable)
+    | st.just("counts, ε 0.001); approved by officer")
+)
+def test_what_people_write_stands_apart_from_what_is_asked(text):
+    """No text changes what an approver reads beside it, and it ends where its quotes do."""
+    wants = {"purpose": text, "scope": "team", "epsilon": 0.5, "units": [3, 7]}
+    assert terminal.wanted("charge", wants) == "charge, ε 0.5, scope team, units 3, 7"
+    said = terminal.quoted(wants).removeprefix("purpose ")
+    assert json.JSONDecoder().raw_decode(said) == (text, len(said))
+    line = {
+        **dict.fromkeys(terminal.NOTED),
+        **dict.fromkeys(terminal.WRITTEN),
+        **wants,
+        "entry": 1,
+        "time": "",
+    }
+    row = terminal.log_row(
+        {**line, "kind": "reset", "reason": text, "spends": None, "first": None, "last": None}
+    )
+    assert row[5] == "scope team"
+    assert json.dumps(text, ensure_ascii=False) in row[6]
+
+
+def lying(patch, **beside):
+    """Let a request be written, as by SQL, with this beside what is asked for."""
+    real = charging.request_for
+
+    def written(kind, facts, body):
+        made = real(kind, facts, body)
+        return {**made, **beside.get("outer", {}), "facts": {**made["facts"], **beside.get("inner", {})}}
+
+    for module in (charging, ledger_module):
+        patch.setattr(module, "request_for", written)
+
+
+MILD = [{"event": "laplace", "count": "1/1", "cover": ["1/1", "2/1"], "scale": "f4240/1"}]
+
+
+def test_an_approver_is_shown_what_is_asked_for_and_nothing_that_stands_beside(url):
+    """Whoever may insert entries by SQL may write any members into a request: none of them says what it is."""
+    governed(url)
+    honest = [{"event": "pure", "count": "1", "cover": ["3", "7"], "epsilon": "0.1"}]
+    with Ledger.open(url) as ledger:
+
+        def asked(purpose, **beside):
+            with pytest.MonkeyPatch.context() as patch:
+                lying(patch, **beside)
+                with pytest.raises(RefusedError) as refused:
+                    ledger.charge_plan(plan("1/10", (3, 7)), purpose, by="cy", scope="team")
+            wants = ledger.show()["requests"][-1]["wants"]
+            return wants, page(url, refused.value.charge.entry - 1, 1)[0]
+
+        wants, line = asked("a")
+        assert line["plan"] == honest
+        for purpose, beside in {"b": {"inner": {"plan": MILD}}, "c": {"outer": {"plan": MILD}}}.items():
+            shown, line = asked(purpose, **beside)
+            assert (shown, line["plan"]) == (
+                {**wants, "purpose": purpose},
+                honest if purpose == "c" else None,
+            )
+        forged = {"plan": MILD, "purpose": "mild", "scope": "other", "digest": plan_digest(plan("1/1000"))}
+        _, line = asked("d", outer=forged)
+        assert (line["plan"], line["purpose"], line["scope"]) == (honest, "d", "team")
+        shown, _ = asked("e", inner={"units": [[3, 3]]})
+        assert shown["units"] == [3, 7]
+        with pytest.MonkeyPatch.context() as patch:
+            lying(patch, inner={"epsilon": "6; approved by bo"})
+            with pytest.raises((DpaccountError, ValueError)):
+                ledger.set_scope("team", 6, by="ada")
+
+
+@pytest.mark.parametrize("kind", sorted(SAMPLES))
+def test_a_plan_of_any_kind_is_known_again_by_its_digest(kind):
+    event = SAMPLES[kind]
+    relation = next(one for one in Relation if allowed(kind, one))
+    asked = Plan(relation, (event, event))
+    request = of_plan(budget(9, Fraction("1e-6"), "p", relation.value, "zcdp"), asked, "x")
+    for within in (request, request.within("team"), request.within("team", "c", [(1, 5)])):
+        facts = {**within.facts, "digest": within.digest}
+        assert _names(facts, relation.value)
+        assert not _names({**facts, "plan": facts["plan"][:1]}, relation.value)
+        assert not _names({**facts, "scope": "else"}, relation.value)
 
 
 def test_an_approval_ends_with_the_right_of_who_gave_it(url):
@@ -526,7 +701,7 @@ def test_an_approval_ends_with_the_right_of_who_gave_it(url):
         twice("ada", lambda number: ledger.approve(number, "bo"), give)
         ledger.approve(asked.value.charge.entry, "eve")
         ledger.grant("eve", [], scope="*", by="ada")
-        with pytest.raises(RefusedError, match="eve, who may not do so any more"):
+        with pytest.raises(RefusedError, match="nobody has approved it yet, or not since"):
             ledger.charge_plan(plan("1/10"), "x", by="cy", scope="team")
         for number in (-1, 0, 2**63, True, "1"):
             with pytest.raises((InputError, BudgetError)):
@@ -550,7 +725,7 @@ def test_an_approval_can_be_taken_back_and_given_again_by_another(url):
         number = ledger.reset("r", by="ada").number
         ledger.approve(number, "bo")
         ledger.grant("bo", [], scope="*", by="fay")
-        with pytest.raises(BudgetError, match="bo, who may not do so any more"):
+        with pytest.raises(BudgetError, match="nobody has approved it yet, or not since"):
             ledger.reset("r", by="ada")
         ledger.approve(number, "fay")
         assert ledger.reset("r", by="ada").kind == "reset"
@@ -566,6 +741,75 @@ def test_an_approval_can_be_taken_back_and_given_again_by_another(url):
             ledger.charge_plan(plan("1/10"), "x", by="cy", scope="team")
         assert ledger.verify() == VALID
     assert recounted(url)
+
+
+def changed(ledger, way):
+    """Change in one way what an approval of bo's for cy, or of ada's requests, rests on."""
+    if way == "who approved comes back":
+        ledger.grant("bo", ["approve"], until=SOON, by="ada")
+    elif way == "a right of who asked is shortened":
+        ledger.grant("cy", ["request"], scope="team", until=SOON, by="ada")
+    elif way == "who would get it leaves":
+        ledger.grant("di", [], scope="*", by="ada")
+    elif way == "the cap is lowered":
+        ledger.set_scope("team", 4, by="bo")
+
+
+@pytest.mark.parametrize("lives_by", ["its end", "an earlier version's rule"])
+def test_an_approval_holds_only_in_the_state_in_which_it_was_given(url, monkeypatch, lives_by):
+    """One without an end is of an earlier version: its entries are read as they were meant, and stay valid."""
+    governed(url)
+    kept, day = lives_by != "its end", [TODAY]
+    monkeypatch.setattr(entries, "now", lambda: f"{day[0]}T12:00:00+00:00")
+    waits = "entry [0-9]+ (asked for it, and nobody|was approved until)"
+    with Ledger.open(url) as ledger:
+        acts = {
+            "who approved comes back": lambda: ledger.charge_plan(plan("1/10"), "x", by="cy", scope="team"),
+            "a right of who asked is shortened": lambda: ledger.charge_plan(
+                plan("1/10"), "y", by="cy", scope="team"
+            ),
+            "who would get it leaves": lambda: ledger.grant("di", ["charge"], scope="other", by="ada"),
+            "the cap is lowered": lambda: ledger.set_scope("team", 6, by="ada"),
+            "time": lambda: ledger.reset("new data", by="ada"),
+        }
+        for way, act in acts.items():
+            try:
+                number = act().number
+            except RefusedError as asked:
+                number = asked.charge.entry
+            if kept:
+                ledger._arrange("approval", {"request": number, "approved": True}, "bo")
+            else:
+                ledger.approve(number, "bo")
+            changed(ledger, way)
+            day[0] = "2027-01-01" if way == "time" else day[0]
+            if kept:
+                act()
+            else:
+                with pytest.raises(BudgetError, match=waits):
+                    act()
+                assert {one["entry"]: one["approved"] for one in ledger.show()["requests"]}[number] is None
+        if not kept:
+            number = ledger.show()["requests"][-1]["entry"]
+            assert ledger.approve(number, "bo", valid_days=1).kind == "approval"
+            day[0] = "2027-01-02"
+            assert acts["time"]().kind == "reset"
+        assert ledger.verify() == VALID
+    assert recounted(url)
+
+
+def test_an_approval_may_not_hold_for_ever(url, capsys):
+    governed(url)
+    with Ledger.open(url) as ledger:
+        number = ledger.reset("x", by="ada").number
+        for days in (0, 367, -1):
+            with pytest.raises(InputError, match="from 1 to 366"):
+                ledger.approve(number, "bo", valid_days=days)
+        for end in ("9999-12-31", "2020-01-01", "20270101"):
+            with pytest.raises(InputError, match="an approval ends on"):
+                ledger._arrange("approval", {"request": number, "approved": True, "until": end}, "bo")
+    assert run(["ledger", "approve", url, str(number), "--by", "bo", "--valid-days", "7"]) == 0
+    assert "until 20" in log(url)[-1]["reason"]
 
 
 @pytest.mark.parametrize("steps", [[[1, "zz"]], [[1, "-3"]], [[1, "1/0"]], [[2, "1"], [1, "1"]]])

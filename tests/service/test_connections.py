@@ -1,0 +1,59 @@
+"""Connections of strangers: without a request they end, and however many there are, others are served."""
+
+import socket
+import time
+
+import pytest
+
+from service import connections
+
+HEAD = b"GET /health HTTP/1.1\r\nHost: x\r\n"
+
+
+@pytest.fixture
+def opened(served):
+    """Return a function that opens a connection and sends something."""
+    links = []
+
+    def begin(sent=b""):
+        links.append(socket.create_connection(("127.0.0.1", served.port), timeout=20))
+        links[-1].sendall(sent)
+        return links[-1]
+
+    yield begin
+    for link in links:
+        link.close()
+
+
+def test_a_connection_ends_unless_the_head_of_a_request_comes_in_time(served, opened, monkeypatch):
+    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.03)
+    for sent in (b"", b"G", HEAD):
+        begun = time.monotonic()
+        assert opened(sent).recv(1) == b""
+        assert time.monotonic() - begun < 5
+    link = opened(HEAD + b"\r\n")
+    assert link.recv(12) == b"HTTP/1.1 200"
+    while link.recv(1000):  # and after an answer it ends as well, before the next head is there
+        pass
+
+
+def test_however_many_do_nothing_the_oldest_end_and_others_are_served(served, opened, monkeypatch):
+    monkeypatch.setattr(connections, "MOST_IDLE", 3)
+    links = [opened() for _ in range(8)]
+    assert served.ask("GET", "/v1/show")[0] == 200
+    assert [link.recv(1) for link in links[:5]] == [b""] * 5
+    links[-1].sendall(HEAD + b"\r\n")  # one that is not so old asks late
+    assert links[-1].recv(12) == b"HTTP/1.1 200"
+    assert len(connections._IDLE) <= 3
+
+
+def test_a_request_takes_the_time_it_takes(served, opened, monkeypatch):
+    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.02)
+    link = opened(
+        b"POST /v1/charges HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nAuthorization: Bearer "
+        + served.secrets["ada"].encode()
+        + b"\r\n\r\n{"
+    )
+    time.sleep(0.06)
+    link.sendall(b"}")
+    assert link.recv(12) == b"HTTP/1.1 400"
