@@ -13,6 +13,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import takewhile
@@ -20,7 +21,7 @@ from typing import Any, Final
 
 from msgspec import convert
 
-from dpaccount.errors import LedgerError, damaged
+from dpaccount.errors import InputError, LedgerError, damaged
 from dpaccount.exact import printed, shown
 from dpaccount.ledger.balances import rights, step_functions
 from dpaccount.ledger.balances.bodies import Part, Spending, formed, parts_of, read_body
@@ -347,6 +348,7 @@ def same_charge(rows: Rows, known: Entry, request: Request, width: int) -> Reque
     entries.check_unchanged(rows, known)
     try:
         paid, body = formed(known, width)
+        request = _as_then(rows, known.number, body, request)
         if body.digest != request.digest or known.kind != (CHARGE if request.parts is None else RESERVATION):
             raise KeyTakenError(
                 f"the key {known.key!r} belongs to entry {known.number}, a different charge; use a new key"
@@ -364,6 +366,16 @@ def same_charge(rows: Rows, known: Entry, request: Request, width: int) -> Reque
             " elsewhere, so nothing is drawn for it; use a new key"
         )
     return replace(request, facts=entries.facts_of(known), steps=request.steps if request.parts else paid)
+
+
+def _as_then(rows: Rows, number: int, body: Any, request: Request) -> Request:
+    """Return the request for the units that its cohort had when this entry charged it: it may have grown."""
+    if request.then is None or body.units is None or body.cohort != request.facts["cohort"]:
+        return request
+    with suppress(InputError):  # of a plan for other units: a different charge
+        # The entry is not believed: its units must be those that the cohort was given.
+        return request.then(entries.units_before(rows, number, body.cohort))
+    return request
 
 
 def _pays(paid: list[Part], costs: list[Part], width: int) -> bool:

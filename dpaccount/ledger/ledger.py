@@ -259,9 +259,11 @@ class Ledger:
         confirms; `ledger verify --certificate` compares both with the document.  Raises
         `RefusedError`, `InputError` and `LedgerError` as `charge` does.
         """
-        units = None if cohort is None else self.units_of(cohort)
-        plan = plan if units is None else requests.for_units(plan, units)
-        request = requests.of_plan(self.budget, plan, purpose, by).within(scope, cohort, units)
+        if cohort is None:
+            request = requests.of_plan(self.budget, plan, purpose, by).within(scope)
+        else:
+            units = self.units_of(cohort)
+            request = requests.of_cohort(self.budget, plan, purpose, by, scope, cohort, units)
         return self._decide(request.naming(certificate), key, dry_run=dry_run)
 
     def charge_many(

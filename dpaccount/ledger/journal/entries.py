@@ -16,9 +16,10 @@ from typing import Any
 from dpaccount.documents import canonical
 from dpaccount.errors import DpaccountError, InputError, LedgerError, ReceiptError, damaged
 from dpaccount.ledger import entry as kinds
-from dpaccount.ledger.balances import bodies, step_functions
+from dpaccount.ledger.balances import bodies, ranges, step_functions
 from dpaccount.ledger.balances.bodies import formed
 from dpaccount.ledger.balances.budget import Budget, read_budget
+from dpaccount.ledger.balances.ranges import Ranges
 from dpaccount.ledger.balances.segment_tree import Opened
 from dpaccount.ledger.balances.state import State
 from dpaccount.ledger.balances.step_functions import Step
@@ -275,6 +276,17 @@ def check_unchanged(rows: Rows, entry: Entry) -> None:
     held = after.follows(entry.digest) if after is not None else rows.head() == (entry.number, entry.digest)
     if before is None or not entry.follows(before.digest) or not held:
         raise damaged(f"entry {entry.number} was changed")
+
+
+def units_before(rows: Rows, number: int, cohort: str) -> Ranges:
+    """Return the units that a cohort had before the entry with this number."""
+    while (entry := rows.before(number, kinds.COHORT)) is not None:
+        check_unchanged(rows, entry)
+        body: bodies.CohortBody = bodies.read_body(entry.kind, entry.body)
+        if body.cohort == cohort:
+            return ranges.read(body.units)
+        number = entry.number
+    raise damaged(f"the cohort {cohort} is missing")
 
 
 def check_linked(rows: Rows, number: int, about: int | None = None) -> tuple[int, set[str]]:

@@ -168,6 +168,11 @@ class Rows:
         query = f"{self.select} WHERE kind IN (?, ?) ORDER BY number DESC LIMIT 1"
         return self._first(query, CHARGE, RESERVATION)
 
+    def before(self, number: int, kind: str) -> Entry | None:
+        """Return the last entry of this kind before a number, or None."""
+        query = f"{self.select} WHERE kind = ? AND number < ? ORDER BY number DESC LIMIT 1"
+        return self._first(query, kind, number)
+
     def unlawful(self) -> int | None:
         """Return the first entry whose role lacked the right to write it; files have no roles."""
         return None

@@ -1,7 +1,9 @@
 """Caps that hold anew every week, month or year, cohorts that grow, and what is said to be left."""
 
+import json
 from datetime import date, timedelta
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -9,7 +11,8 @@ from hypothesis import strategies as st
 
 from audits.cli import answers
 from audits.reports import review
-from dpaccount.errors import BudgetError, InputError
+from dpaccount.errors import BudgetError, InputError, LedgerError
+from dpaccount.ledger import requests
 from dpaccount.ledger.balances.budget import RENEWALS, calendar_period
 from dpaccount.ledger.journal import entries
 from dpaccount.ledger.journal.verify import verify
@@ -18,7 +21,7 @@ from dpaccount.ledger.requests import RefusedError
 from dpaccount.plan.events import Gaussian, Plan, Relation
 from tests.depth import deep, examples
 
-from .conftest import VALID, by_hand, plan, recounted
+from .conftest import VALID, by_hand, plan, recounted, sealed
 
 PURE = {"unit": "person", "relation": "replace-one", "measure": "pure", "epsilon": 100, "delta": 0}
 TENTH = Fraction(1, 10)
@@ -180,6 +183,61 @@ def test_a_cohort_may_grow_if_it_was_made_so_and_never_loses_a_unit(url):
         with pytest.raises(BudgetError, match="cannot be changed"):
             ledger.name_cohort("fixed", [(1, 20)], grows=True)
         assert ledger.units_of("so-far") == [(1, 20)]
+        assert ledger.verify() == VALID
+    assert recounted(url)
+
+
+def test_a_keys_charge_is_the_same_after_its_cohort_has_grown(url):
+    """The answer may have been lost before; the entry is compared with what was asked when it was made."""
+    with Ledger.open(url) as ledger:
+        ledger.name_cohort("so-far", [(1, 10)], grows=True)
+        first = ledger.charge_plan(plan(TENTH), "a", "k", cohort="so-far")
+        ledger.name_cohort("other", [(3, 4)])
+        ledger.name_cohort("so-far", [(1, 12)], grows=True)
+        again = ledger.charge_plan(plan(TENTH), "a", "k", cohort="so-far")
+        assert (again.entry, again.known) == (first.entry, True)
+        assert ledger.charge_plan(plan(TENTH), "a", "k", cohort="so-far", dry_run=True).entry == first.entry
+        assert ledger.show()["spent"]["epsilon"]["upper"] == 0.1
+        for other, cohort in ((TENTH / 2, "so-far"), (TENTH, "other"), (TENTH, None)):
+            with pytest.raises(LedgerError, match="different charge"):
+                ledger.charge_plan(plan(other), "a", "k", cohort=cohort)
+
+
+def test_units_that_a_keys_cohort_never_had_are_not_believed(url):
+    """A role that may charge can write an entry by SQL, with the digest of what is asked, for fewer units."""
+    with Ledger.open(url) as ledger:
+        ledger.name_cohort("so-far", [(1, 10)], grows=True)
+        ledger.charge_plan(plan(TENTH), "a", "k", cohort="so-far")
+        fewer = requests.of_cohort(ledger.budget, plan(TENTH), "a", None, None, "so-far", [(2, 3)])
+
+    def forged(body):
+        steps = entries.written(fewer.steps)
+        return entries.as_written({**json.loads(body), **fewer.facts, "digest": fewer.digest, "steps": steps})
+
+    sealed(Path(url.removeprefix("sqlite:///")), 2, forged)
+    with Ledger.open(url) as ledger, pytest.raises(LedgerError, match="different charge"):
+        ledger.charge_plan(plan(TENTH), "a", "k", cohort="so-far")
+
+
+@deep
+@examples(15, 15)
+@given(acts=st.lists(st.sampled_from(["grow", "a", "b", "c"]), max_size=12))
+def test_every_key_pays_once_whatever_its_cohort_is_now(tmp_path_factory, acts):
+    """Each key's first charge pays for the units of that day, and every later one is that entry."""
+    url = f"sqlite:///{tmp_path_factory.mktemp('keys')}/budget.db"
+    init(url, **PURE)
+    size, paid = 10, {}
+    with Ledger.open(url) as ledger:
+        ledger.name_cohort("so-far", [(1, size)], grows=True)
+        for act in acts:
+            if act == "grow":
+                size += 1
+                ledger.name_cohort("so-far", [(1, size)], grows=True)
+                continue
+            done = ledger.charge_plan(plan(TENTH), "x", act, cohort="so-far")
+            assert done.known == (act in paid)
+            assert paid.setdefault(act, done.entry) == done.entry
+        assert ledger.show()["spent"]["epsilon"]["upper"] == pytest.approx(len(paid) / 10)
         assert ledger.verify() == VALID
     assert recounted(url)
 
