@@ -27,6 +27,7 @@ from dpaccount.ledger.balances import rights, step_functions
 from dpaccount.ledger.balances.bodies import Part, Spending, formed, parts_of, read_body
 from dpaccount.ledger.balances.budget import Budget
 from dpaccount.ledger.balances.segment_tree import Opened, TooLargeError, marks_of, read_by, remember
+from dpaccount.ledger.balances.state import Asked as Waiting
 from dpaccount.ledger.balances.state import Over, Overlay, State, lineage, rows_of
 from dpaccount.ledger.entry import CERTIFIED, CHARGE, REFUSAL, REQUEST, RESERVATION, Entry
 from dpaccount.ledger.journal import entries
@@ -97,7 +98,7 @@ class Batch:
         if not reason and denied is not None:
             reason = read_body(kind, body).approval(state)
             if reason == "":
-                return self._ask(request, kind, facts, body, dry_run=dry_run)
+                return self._ask(request, key, facts, kind, body, dry_run=dry_run)
         if dry_run and not (self.told and over):
             return replace(self._answer(request, None, reason), over=over)
         if reason is None:
@@ -130,20 +131,35 @@ class Batch:
             raise KeyTakenError(reason)
 
     def _ask(
-        self, request: Request, kind: str, facts: Mapping[str, object], body: str, *, dry_run: bool
+        self, request: Request, key: str | None, facts: dict[str, Any], kind: str, body: str, *, dry_run: bool
     ) -> Charge:
-        """Write down that a charge which takes an approval is asked for."""
-        what = "another person who may approve it must do so first"
-        if dry_run:
-            return self._answer(request, None, what)
-        asked = entries.as_written(request_for(kind, facts, json.loads(body)))
-        state = self._state()
+        """Write down that a charge which takes an approval is asked for, once under a key."""
+        what, state = "another person who may approve it must do so first", self._state()
+        waits = None if key is None else self._otherwise(state, key, facts)
+        if dry_run or waits:
+            return self._answer(request, None, waits or what)
+        asked = entries.as_written({**request_for(kind, facts, json.loads(body)), "key": key})
         entries.apply(self._rows, state, self._budget, REQUEST, asked)
         entry = self._rows.append(REQUEST, asked, state.text)
         state.nodes.keep(self._nodes)
         self.totals = self.totals.next(entry)
         said = f"entry {entry.number} asks for it; {what}, then repeat this"
         return self._answer(request, entry.number, said)
+
+    def _otherwise(self, state: State, key: str, facts: dict[str, Any]) -> str | None:
+        """Return how this charge is asked for under its key in other words: it would wait beside that."""
+        for number in (one.entry for _, one in state.register.items() if isinstance(one, Waiting)):
+            made = json.loads(self._bodies(number))
+            asked, mine = {**made, **made["facts"]}, {**facts, "key": key}
+            if any(asked.get(name) != mine.get(name) for name in ("digest", "by", "role", "key")):
+                continue
+            for name in ("purpose", *CERTIFIED):
+                if asked.get(name) != mine.get(name):
+                    return (
+                        f"entry {number} under this key has {name} {asked.get(name)!r}; repeat it so, or drop"
+                        f" it by `dpaccount ledger approve {number} --refuse`"
+                    )
+        return None
 
     def _joins(self, asked: list[Asked]) -> list[bool]:
         """Return which are charges with a bound, no cohort and a new key, each key once."""

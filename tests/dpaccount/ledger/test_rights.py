@@ -617,3 +617,32 @@ def test_nobody_is_asked_to_approve_what_can_never_be_done(url):
         first, second = (one["wants"] for one in ledger.show()["requests"])
         assert (first["units"], first["cohort"]) == ([(1, 5), (90, 100)], "ends")
         assert (second["rounds"], second["epsilon"]) == (7, 0.07)
+
+
+@pytest.mark.parametrize("parts", [False, True])
+def test_a_request_is_not_asked_anew_in_other_words_under_its_key(url, parts):
+    """It would wait for ever, beside one that is approved: the answer names what differs."""
+    governed(url)
+    with Ledger.open(url) as ledger:
+
+        def act(purpose, key, size="1/10"):
+            how = ledger.reserve_plan if parts else ledger.charge_plan
+            return how(plan(size), purpose, key, by="cy", scope="team")
+
+        def refused(*args):
+            with pytest.raises(RefusedError) as error:
+                act(*args)
+            return error.value.charge
+
+        first = refused("weekly", "k").entry
+        ledger.approve(first, by="bo")
+        again = refused("plan", "k")
+        assert again.entry is None
+        assert f"entry {first} under this key has purpose 'weekly'; repeat it so" in again.reason
+        assert refused("plan", "another").entry == first + 2  # the approval is between them
+        assert refused("plan", "k", "1/5").entry == first + 3
+        paid = act("weekly", "k")
+        repeat = act("plan", "k")
+        assert (repeat.entry, repeat.known) == (paid.entry, True)
+        assert ledger.verify() == VALID
+    assert recounted(url)
