@@ -94,6 +94,7 @@ ASKED: Final = (
     Endpoint("POST", "grant", "arrange", "grant", "person may", "scope until", Any),
     Endpoint("POST", "approval", "approve", "approve", "request", "approved", Any),
     Endpoint("POST", "reset", "arrange", "reset", "reason", "", Any),
+    Endpoint("POST", "clock", "arrange", "set_clock", "", "reason", Any),
     Endpoint("GET", "show", "read", "show", "", "", answers.LedgerAnswer),
     Endpoint("GET", "log", "read", "log", "", "after most latest", LogPage),
 )  # fmt: skip

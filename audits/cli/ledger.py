@@ -336,6 +336,30 @@ def reset(url: LedgerUrl, *, reason: Text, by: By | None = None, json_: Json = F
     return _arranged(url, lambda ledger: ledger.reset(reason, by), json_)
 
 
+def clock(
+    url: LedgerUrl,
+    *,
+    after_a_pause: Flag = False,
+    reason: Text | None = None,
+    by: By | None = None,
+    json_: Json = False,
+) -> int:
+    """Say that this machine's clock is right, where a ledger in a file doubts it after a long rest.
+
+    Example: `dpaccount ledger clock sqlite:///team.db --after-a-pause`
+
+    Parameters
+    ----------
+    after_a_pause
+        The ledger has rested for more than 92 days.
+    reason
+        A clock was ahead, in words: what it began is set right, by two people where the ledger has rights.
+    """
+    if (reason is None) is not after_a_pause:
+        raise InputError("state once why the clock is right", "give --after-a-pause, or --reason")
+    return _arranged(url, lambda ledger: ledger.set_clock(reason, by), json_)
+
+
 def forfeit(
     url: LedgerUrl,
     events: Source | None = None,

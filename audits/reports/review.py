@@ -108,7 +108,7 @@ def largest(url: str, over: Over) -> list[LargeCharge]:
                 facts = facts_of(entry)
                 line = LargeCharge(entry.number, facts.get("purpose"), facts.get("by"), ends)
                 found.append((summary.share(over.limits, cost), -entry.number, line))
-        if record is not None and calendar_period(record.every, entries.now()) > now:
+        if record is not None and calendar_period(record.every, entries.time_by(rows.stamp)) > now:
             found = open_ones()
     return [line for _, _, line in sorted(found, key=lambda one: one[:2], reverse=True)[:3]]
 

@@ -571,6 +571,15 @@ class Ledger:
         """
         return self._arrange(kinds.RESET, {"reason": one_line("reason", reason)}, by)
 
+    def set_clock(self, reason: str | None = None, by: str | None = None) -> Entry:
+        """Say that this machine's clock is right, after a pause of more than 92 days; return the entry.
+
+        With a `reason` also after a clock that was ahead: the week, month or year that it began for the cap
+        of a scope is then the present one.  That takes two people where the ledger has rights.  On a
+        PostgreSQL server the time is the server's.
+        """
+        return self._arrange(kinds.CLOCK, {} if reason is None else {"reason": reason}, by)
+
     def forfeit(self, lost: Plan | None, reason: str, by: str | None = None) -> Entry:
         """Charge an upper bound of what was `lost` (None: nothing) after a move; return the entry.
 
@@ -660,6 +669,8 @@ class Ledger:
         by = self._store.by if by is None else by
         user = {} if by is None else {"by": one_line("name of who asks", by)}
         made = entries.stamped({**facts, **user}, rows.stamp)
+        if kind != kinds.CLOCK:
+            entries.check_clock(rows, made["time"])
         try:
             wanted = read_body(kind, entries.as_written(made))
         except ValueError as error:

@@ -41,7 +41,7 @@ def shown_at(rows: Rows, totals: Totals, budget: Budget) -> Shown:
     """Return the result of `Ledger.show`; `spent` and `remaining` are those of the period."""
     try:
         state = totals.state(rows.node)
-        tree, year = state.period_tree(), state.year_tree(int(entries.now()[:4]))
+        tree, year = state.period_tree(), state.year_tree(int(entries.time_by(rows.stamp)[:4]))
         over = state.over(budget, None, LOOKED_AT)
         if over is not None and over.unit:
             raise damaged("more is spent than the ledger's budget, or its life cap, allows")
@@ -86,7 +86,7 @@ def more_like_last(rows: Rows, totals: Totals, budget: Budget) -> tuple[int, int
     def fits(times: int) -> bool:
         state = totals.state(rows.node)
         scaled = [(unit, tuple(times * one for one in amounts)) for unit, amounts in steps]
-        renew(state, where.scope, entries.now(), lambda number: entries.body_of(rows, number))
+        renew(state, where.scope, entries.time_by(rows.stamp), lambda number: entries.body_of(rows, number))
         try:
             state.spend([scaled], where.scope)
         except TooLargeError:
@@ -156,7 +156,7 @@ def scopes(
     """
     names = [name for name, _ in state.register.items() if name.startswith("scope ")]
     for name in sorted(one.removeprefix("scope ") for one in names):
-        renew(state, name, entries.now(), lambda number: entries.body_of(rows, number))
+        renew(state, name, entries.time_by(rows.stamp), lambda number: entries.body_of(rows, number))
         record = state.existing_scope(name)
         renews = {"every": record.every, "period": record.began}
         limits = budget.capped(record.epsilon, record.delta)

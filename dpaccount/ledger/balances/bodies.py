@@ -30,7 +30,7 @@ Part = tuple[int, list[Step]]  #: n equal parts of a reservation, and what each 
 Bodies = Callable[[int], str]  #: returns the body of an entry, by its number
 
 #: kinds that a person asks for and another approves
-ASKED_FOR: Final = (kinds.CHARGE, kinds.RESERVATION, kinds.RESET, kinds.SCOPE, kinds.GRANT)
+ASKED_FOR: Final = (kinds.CHARGE, kinds.RESERVATION, kinds.RESET, kinds.SCOPE, kinds.CLOCK, kinds.GRANT)
 MOST_RANGES: Final = 1000  #: of a cohort; pieces of a reservation's parts that are open
 
 
@@ -378,6 +378,46 @@ class ResetBody(Body, frozen=True, kw_only=True):
             state.add_period(change_of(reserved.costs(state.width, left), state.width), reserved.scope)
 
 
+class ClockBody(Body, frozen=True, kw_only=True):
+    """Says that its time is right: with a `reason` also after a clock that was ahead, else after a pause."""
+
+    reason: str | None = None
+
+    def takes_two(self, state: State) -> bool:
+        """Return whether a clock was ahead: what it began then is of the time that is said to be right."""
+        return bool(self._set_right(state))
+
+    def check(self, state: State) -> None:
+        """Raise `InputError` for periods to be set right without a reason."""
+        if self.reason is not None:
+            one_line("reason", self.reason)
+        elif self._set_right(state):
+            raise InputError("a clock was ahead, and began later periods", "set them right with --reason")
+
+    def apply(self, state: State, budget: Budget, number: int, bodies: Bodies) -> None:
+        """Set right what a clock that was ahead began; all that is spent since then counts in it."""
+        self.check(state)
+        for name, record in self._set_right(state).items():
+            state.register.put(name, record)
+            if name == "year":
+                state.drop(records.YEAR, records.YEAR)
+
+    def _set_right(self, state: State) -> dict[str, records.Record]:
+        """Return the records of what began later than now, as they should be."""
+        right = dict[str, records.Record]()
+        for name, one in state.register.items() if state.register.digest else ():
+            if isinstance(one, records.Scope):
+                began = calendar_period(one.every, self.time)
+                if one.began > began:
+                    right[name] = structs.replace(one, began=began)
+            elif isinstance(one, records.Year) and one.year > self.year:
+                # what this year spent before is counted no more: the sum of the life is no less
+                right[name] = records.Year(self.year, None)
+            elif isinstance(one, records.Rights) and one.latest > self.time[:10]:
+                right[name] = structs.replace(one, latest=self.time[:10])
+        return right
+
+
 class GrantBody(Body, frozen=True, kw_only=True):
     """Gives a person rights in a scope ("": everywhere); without any takes all back there, in "*" all."""
 
@@ -494,6 +534,7 @@ class ReleaseBody(msgspec.Struct, frozen=True):
 _TYPES: Final[dict[str, type[msgspec.Struct]]] = {
     kinds.APPROVAL: ApprovalBody,
     kinds.CHARGE: ChargeBody,
+    kinds.CLOCK: ClockBody,
     kinds.COHORT: CohortBody,
     kinds.DRAWING: DrawingBody,
     kinds.FORFEIT: ForfeitBody,

@@ -7,11 +7,12 @@ each new entry is verified, one by one.  Balances that a charge reads must match
 
 import json
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
 from itertools import islice
 from secrets import token_hex
-from typing import Any
+from typing import Any, Final
 
 from dpaccount.documents import canonical
 from dpaccount.errors import DpaccountError, InputError, LedgerError, ReceiptError, damaged
@@ -26,6 +27,8 @@ from dpaccount.ledger.balances.step_functions import Step
 from dpaccount.ledger.entry import Entry
 from dpaccount.ledger.stores.rows import Rows, watched
 from dpaccount.noise import process
+
+PAUSE: Final = 92  #: days without an entry, no fewer than a quarter has, after which a clock is not believed
 
 
 @dataclass(frozen=True)
@@ -143,13 +146,29 @@ def stamped(facts: Mapping[str, Any], stamp: Mapping[str, str]) -> dict[str, Any
     """Return the facts of a new entry with its time, a salt, and what a server knows of the client."""
     # The salt keeps the head from revealing a key, which may depend on private data, and makes the entry
     # unique: after an interrupted commit it is looked up by its digest.
-    return {**facts, **stamp, "time": now(), "salt": token_hex(16)}
+    return {**facts, "time": time_by(stamp), **stamp, "salt": token_hex(16)}
+
+
+def check_clock(rows: Rows, time: str) -> None:
+    """Refuse a new entry of a file long after the last one: its writer's clock may be ahead.
+
+    A server says the time itself.  After a wrong clock caps would renew, and rights end, too early, and then
+    not before that day.  So nothing is ahead by more than `PAUSE` days, unless somebody says it is right.
+    """
+    last = None if "time" in rows.stamp else rows.last_but(kinds.RELEASE, kinds.DRAWING)
+    before = "" if last is None else str(facts_of(last).get("time", ""))[:10]
+    with suppress(ValueError):  # entry 0 has no time
+        if date.fromisoformat(time[:10]) - date.fromisoformat(before) > timedelta(days=PAUSE):
+            raise InputError(
+                f"the last entry is of {before}, and this machine's clock says {time[:10]}",
+                "set the clock, or if the ledger has rested run `dpaccount ledger clock --after-a-pause`",
+            )
 
 
 def check_server(rows: Rows, totals: Totals) -> None:
     """Refuse to write to another server or copy than the one that the last entry was written to."""
     here = rows.stamp.get("server")
-    signed = here and (totals.signed or rows.before_releases())
+    signed = here and (totals.signed or rows.last_but(kinds.RELEASE))
     if signed and facts_of(signed).get("server") not in (None, here):
         raise LedgerError(
             "the ledger was last written on another server, or to another copy: what was charged there since"
@@ -358,6 +377,11 @@ def as_written(body: dict[str, Any]) -> str:
         return canonical(body).decode()
     except (TypeError, ValueError):
         raise InputError("a release is kept as JSON", "give text, finite numbers, lists and tables") from None
+
+
+def time_by(stamp: Mapping[str, str]) -> str:
+    """Return the current time: a server's own, which it stamps, or this machine's."""
+    return stamp.get("time") or now()
 
 
 def now() -> str:

@@ -15,7 +15,7 @@ from decimal import Decimal, getcontext
 from fractions import Fraction
 
 getcontext().prec = 60
-ARRANGED = ("scope", "cohort", "reset", "forfeit", "grant", "request", "approval")
+ARRANGED = ("scope", "cohort", "reset", "forfeit", "clock", "grant", "request", "approval")
 STAMPED = ("time", "salt", "role", "server", "by")  # what a request for an entry leaves out
 WIDTHS = {"approximate": 2, "approximate-zcdp": 2, "either": 3}  # numbers that a measure adds up, if several
 
@@ -248,9 +248,13 @@ class Books:
             own = (reserved.get("by") or reserved.get("role")) in (None, who)
             own = own and any(self.may(who, one, reserved.get("scope")) for one in ("charge", "request"))
             check(own or (kind == "return" and self.may(who, "arrange")), "parts of another")
-        if kind in ("scope", "cohort", "reset", "forfeit", "grant"):
+        if kind in ("scope", "cohort", "reset", "forfeit", "clock", "grant"):
             check(self.may(who, "arrange"), f"{who} may not arrange")
-        if self.people is not None and kind in ("reset", "scope", "grant") and self.takes_two(kind, facts):
+        if (
+            self.people is not None
+            and kind in ("reset", "scope", "clock", "grant")
+            and self.takes_two(kind, facts)
+        ):
             self.approved(who, kind, facts)
         {"grant": self.grant, "approval": self.approval}.get(kind, lambda *_: None)(facts, who)
         if kind == "request":
@@ -281,6 +285,8 @@ class Books:
             return bool(old) and any(
                 Fraction(facts[one]) > Fraction(old[one]) for one in ("epsilon", "delta")
             )
+        if kind == "clock":
+            return bool(self.ahead(facts)) or self.latest > facts["time"][:10]
         new = facts["may"] if kind == "grant" else []
         had = {
             may
@@ -310,6 +316,25 @@ class Books:
         day = datetime.date.fromisoformat(facts["time"][:10])
         monday = day - datetime.timedelta(days=day.weekday())
         return {"week": monday, "month": day.replace(day=1), "year": day.replace(month=1, day=1)}[every]
+
+    def ahead(self, facts):
+        """Return the scopes whose week, month or year a clock that was ahead began, and "" for the whole year."""
+        year = [""] if self.label is not None and self.label > int(facts["time"][:4]) else []
+        renewing = {name: one for name, one in self.scopes.items() if one["every"]}
+        return year + [
+            name for name, one in renewing.items() if one["began"] > self.calendar(one["every"], facts)
+        ]
+
+    def clock(self, facts):
+        """Bring back what is ahead of this time; what was spent counts in it, and the year is the whole life."""
+        ahead, day = self.ahead(facts), facts["time"][:10]
+        check(facts.get("reason") or not (ahead or self.latest > day), "periods that are set right unsaid")
+        for name in ahead:
+            if name:
+                self.scopes[name]["began"] = self.calendar(self.scopes[name]["every"], facts)
+            else:
+                self.label, self.whole_life = int(day[:4]), True
+        self.latest = min(self.latest, day)
 
     def renew(self, name, facts):
         """Begin a week, month or year of a scope and of those above it, where the entry is the first of one."""
@@ -498,7 +523,7 @@ def recount(file):
         counts[kind] = counts.get(kind, 0) + 1
         kinds[number] = kind
         if books is not None:
-            if kind in ("grant", "request", "approval"):
+            if kind in ("clock", "grant", "request", "approval"):
                 books.turn_year(facts)
             books.allowed(number, kind, facts, body)
         if kind == "budget":
@@ -512,6 +537,8 @@ def recount(file):
         elif kind in ("return", "scope", "cohort", "forfeit"):
             acts = {"return": books.give_back, "scope": books.scope, "cohort": books.cohort}
             {**acts, "forfeit": books.forfeit}[kind](facts)
+        elif kind == "clock":
+            books.clock(facts)
         elif kind == "reset":
             books.reset(number, facts)
         elif kind == "drawing":

@@ -1,10 +1,11 @@
-"""Random teams against the plainest model: charges, keys, scopes, cohorts, reservations, years, resets, forfeits.
+"""Random teams against the plainest model: charges, keys, scopes, cohorts, reservations, clocks, resets, forfeits.
 
 Units are counted one by one and parts are members of sets.  A refusal names the limit and the unit.  At the end
 `verify`, from the beginning and from noted heads, the recount, which imports nothing of the package, and a copy
 made of exported lines agree.
 """
 
+import json
 from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,7 +24,7 @@ from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.plan.events import Plan, Pure, Relation
 from tests.depth import deep, examples
 
-from .conftest import VALID, recounted, steps_in
+from .conftest import VALID, by_hand, recounted, steps_in
 
 UNITS = 6
 SCOPES = (None, "a", "a/b", "c")
@@ -80,6 +81,7 @@ class Team(RuleBasedStateMachine):
         self.patch = pytest.MonkeyPatch()
         time = "{:04}-{:02}-01T00:00:00+00:00"
         self.patch.setattr(entries, "now", lambda: time.format(self.clock, self.months % 12 + 1))
+        self.tell()
 
     @property
     def clock(self):
@@ -238,9 +240,29 @@ class Team(RuleBasedStateMachine):
                 self.renew(scope)
                 self.add((self.life, self.period), costs, scope)
 
-    @rule(months=st.sampled_from((0, 1, 1, -1, 12, -12, 60, -60)))
-    def move_clock(self, months):
+    @rule(months=st.sampled_from((0, 1, 1, -1, 12, -12, 60, -60)), said=st.booleans())
+    def move_clock(self, months, said):
         self.months += months
+        self.tell()
+        if said or self.doubted():
+            self.ledger.set_clock("x")
+            self.turn()
+            for name, (every, began) in self.renews.items():
+                self.renews[name] = every, min(began, self.now(every))
+            if self.label is not None and self.label > self.clock:
+                self.label, self.year = self.clock, None
+
+    def tell(self):
+        """Let who writes know the time."""
+
+    def doubted(self):
+        """Say whether the last entry is older than three months."""
+        last = (
+            "SELECT body FROM entries WHERE kind NOT IN ('release', 'drawing') ORDER BY number DESC LIMIT 1"
+        )
+        [(body,)] = by_hand(self.url, last)
+        year, month = map(int, json.loads(body).get("time", "9999-01").split("-")[:2])
+        return self.months - (12 * year + month - 1) > 3
 
     @rule(size=sizes, name=names, scope=scopes)
     def charge_cohort(self, size, name, scope):

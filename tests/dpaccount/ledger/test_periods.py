@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audits.cli import answers
+from audits.cli.app import run
 from audits.reports import review
 from dpaccount.errors import BudgetError, InputError, LedgerError
 from dpaccount.ledger import requests
@@ -167,6 +168,109 @@ def test_a_cap_that_renews_without_saying_so_is_found(url, clock):
         ledger.set_scope("team", TENTH, every="year")
     by_hand(url, "UPDATE entries SET body = replace(body, 'year', 'week') WHERE number = 1")
     assert not verify(url)["valid"]
+
+
+@pytest.mark.parametrize("every", RENEWALS)
+def test_a_clock_that_is_far_ahead_is_refused_and_one_word_ends_a_pause(url, clock, every):
+    with Ledger.open(url) as ledger:
+        ledger.set_scope("team", TENTH, every=every)
+        clock("2099-06-01")
+        for act in (
+            lambda: ledger.charge_plan(plan(TENTH), "a", scope="team"),
+            lambda: ledger.charge_many([(plan(TENTH), "a", None)] * 2, scope="team"),
+            lambda: ledger.charge_plan(plan(TENTH), "a", scope="team", dry_run=True),
+            lambda: ledger.reserve_plan(plan(TENTH), "a", "k", rounds=1, scope="team"),
+            lambda: ledger.set_scope("team", 2 * TENTH),
+            lambda: ledger.reset("x"),
+        ):
+            with pytest.raises(
+                InputError, match="entry is of 2026-12-01, and this machine's clock says 2099-06-01"
+            ):
+                act()
+        clock("2027-03-03")  # 92 days later
+        ledger.charge_plan(plan(TENTH), "a", "k", scope="team")
+        clock("2028-03-03")  # it rested for a year
+        assert ledger.charge_plan(plan(TENTH), "a", "k", scope="team").known
+        with pytest.raises(InputError, match="this machine's clock says 2028-03-03; set the clock, or if"):
+            ledger.charge_plan(plan(TENTH), "b", scope="team")
+        ledger.set_clock()
+        ledger.charge_plan(plan(TENTH), "b", scope="team")
+        assert ledger.show()["entries"] == 2
+        assert ledger.verify() == VALID
+    assert recounted(url)
+
+
+@pytest.mark.parametrize("every", RENEWALS)
+@pytest.mark.parametrize("reset", [False, True])
+def test_periods_that_a_clock_began_are_set_right(url, clock, every, reset):
+    """What was spent in them counts in the present one, and they go on from there."""
+    with Ledger.open(url) as ledger:
+        if reset:
+            ledger.reset("a year")
+        ledger.set_scope("team", 2 * TENTH, every=every)
+        clock("2099-06-01")
+        ledger.set_clock()  # somebody believed it
+        ledger.charge_plan(plan(TENTH), "a", scope="team")
+        clock("2027-12-07")
+        with pytest.raises(
+            InputError, match="a clock was ahead, and began later periods; set them right with"
+        ):
+            ledger.set_clock()
+        ledger.set_clock("a clock of 2099")
+        [shown] = ledger.show()["scopes"]
+        assert shown["period"] == calendar_period(every, "2027-12-07")
+        assert shown["spent"]["epsilon"]["upper"] == 0.1
+        with pytest.raises(RefusedError):
+            ledger.charge_plan(plan(2 * TENTH), "b", scope="team")
+        ledger.charge_plan(plan(TENTH), "b", scope="team")
+        clock("2028-01-03")  # a Monday
+        ledger.charge_plan(plan(2 * TENTH), "c", scope="team")
+        # The year is that of the life until it turns: what it spent before is not known.
+        assert ledger.show()["year"]["epsilon"]["upper"] == (0.2 if reset else 0.4)
+        assert ledger.verify() == VALID
+    assert recounted(url)
+
+
+@deep
+@examples(15, 15)
+@given(
+    steps=st.lists(
+        st.tuples(st.integers(0, 150), st.sampled_from([0, 0, 0, 40, 400, 30_000]), st.booleans()),
+        max_size=12,
+    ),
+    every=st.sampled_from(RENEWALS),
+)
+def test_no_clock_ends_a_renewing_cap_for_longer_than_a_pause(tmp_path_factory, steps, every):
+    """Whatever clocks say, a period begins at most 92 days early, and is set right by one entry."""
+    url = f"sqlite:///{tmp_path_factory.mktemp('clocks')}/budget.db"
+    init(url, **PURE)
+    day = last = date(2026, 12, 30)
+    shown = lambda: ledger.show()["scopes"][0]["period"]  # noqa: E731
+    with pytest.MonkeyPatch.context() as patch, Ledger.open(url) as ledger:
+        patch.setattr(entries, "now", lambda: f"{told}T12:00:00+00:00")
+        told = day
+        ledger.set_scope("team", 50, every=every)
+        for more, ahead, mend in steps:
+            day += timedelta(days=more)
+            told = day + timedelta(days=ahead)
+            if believed := (told - last).days <= entries.PAUSE:
+                ledger.charge_plan(plan(TENTH), "x", scope="team")
+            else:
+                with pytest.raises(InputError, match="this machine's clock says"):
+                    ledger.charge_plan(plan(TENTH), "x", scope="team")
+            last = told if believed else last
+            told = day
+            if (day - last).days > entries.PAUSE:
+                ledger.set_clock("rested, and perhaps ahead")
+                last = day
+            # the last word may be of a machine that was behind another one
+            assert shown() <= calendar_period(every, (day + timedelta(days=entries.PAUSE)).isoformat())
+            if mend:
+                ledger.set_clock("mended")
+                last = day
+                assert shown() == calendar_period(every, day.isoformat())
+        assert ledger.verify() == VALID
+    assert recounted(url)
 
 
 def test_a_cohort_may_grow_if_it_was_made_so_and_never_loses_a_unit(url):
@@ -327,3 +431,21 @@ def test_parts_that_are_drawn_in_a_month_are_named_in_it(url, clock):
         with pytest.raises(RefusedError) as refused:
             ledger.charge_plan(plan(5 * TENTH), "too much", scope="team")
     assert [one.purpose for one in review.largest(url, refused.value.charge.over)] == ["weeks", "January"]
+
+
+def test_a_clock_by_the_commands(url, clock, capsys):
+    place = ["ledger", "clock", url]
+    with Ledger.open(url) as ledger:
+        ledger.set_scope("team", TENTH, every="month")
+    clock("2028-03-03")
+    assert run(["ledger", "scope", url, "team", "--epsilon", "1"]) == 2
+    assert "set the clock, or if the ledger has rested run `dpaccount ledger clock" in capsys.readouterr().err
+    assert run(place) == 2
+    assert run([*place, "--after-a-pause", "--reason", "x"]) == 2
+    assert run([*place, "--after-a-pause"]) == 0
+    assert run(["ledger", "scope", url, "team", "--epsilon", "1"]) == 0
+    clock("2028-02-03")
+    assert run([*place, "--after-a-pause"]) == 2
+    assert "a clock was ahead, and began later periods; set" in capsys.readouterr().err
+    assert run([*place, "--reason", "it was March there"]) == 0
+    assert recounted(url)

@@ -21,7 +21,7 @@ from .conftest import VALID, by_hand, plan, pure, recounted
 PURE = {"unit": "person", "relation": "replace-one", "measure": "pure", "epsilon": 9, "delta": 0}
 SCOPES = (None, "team", "team/a", "other")
 PEOPLE = ("ada", "bo", "cy", "di")
-TODAY, LATER = "2026-12-01", "2027-06-01"
+TODAY, LATER = "2026-12-01", "2027-03-01"
 
 
 @pytest.fixture
@@ -592,6 +592,7 @@ def test_a_grant_sets_the_day_anew_after_a_clock_that_was_ahead(url, monkeypatch
         give = lambda who: ledger.grant("eve", ["charge"], until=LATER, by=who)  # noqa: E731
         twice("ada", lambda number: ledger.approve(number, "bo"), give)
         day[0] = "2099-01-01"
+        ledger.set_clock(by="ada")
         ledger.charge_plan(plan("1/10"), "x", by="di", scope="team/a")
         day[0] = "2026-12-02"
         with pytest.raises(RefusedError, match="eve may not charge"):
@@ -600,6 +601,36 @@ def test_a_grant_sets_the_day_anew_after_a_clock_that_was_ahead(url, monkeypatch
         ledger.charge_plan(plan("1/10"), "x", by="eve")
         with pytest.raises(InputError, match="has no end"):
             ledger.grant("eve", [], until=LATER, by="ada")
+        assert ledger.verify() == VALID
+    assert recounted(url)
+
+
+def test_a_clock_is_believed_by_one_who_may_arrange_and_set_back_by_two(url, monkeypatch):
+    governed(url)
+    day = [TODAY]
+    monkeypatch.setattr(entries, "now", lambda: f"{day[0]}T00:00:00+00:00")
+    with Ledger.open(url) as ledger:
+        ledger.set_scope("month", 1, by="ada", every="month")
+        day[0] = "2099-01-01"
+        with pytest.raises(BudgetError, match="di may not arrange"):
+            ledger.set_clock(by="di")
+        assert ledger.set_clock(by="ada").kind == "clock"
+        ledger.set_scope("month", Fraction(1, 2), by="ada")
+        day[0] = "2026-12-02"
+        with pytest.raises(BudgetError, match="di may not"):
+            ledger.set_clock("2099", by="di")
+        with pytest.raises(InputError, match="set them right with --reason"):
+            ledger.set_clock(by="ada")
+        asked = ledger.set_clock("2099", by="ada")
+        assert asked.kind == "request"
+        with pytest.raises(BudgetError, match="another person must approve it"):
+            ledger.approve(asked.number, "ada")
+        with pytest.raises(BudgetError, match="nobody has approved it yet"):
+            ledger.set_clock("2099", by="ada")
+        ledger.approve(asked.number, "bo")
+        assert ledger.set_clock("2099", by="ada").kind == "clock"
+        assert ledger.set_clock(by="bo").kind == "clock"  # nothing is ahead any more
+        assert [one["period"] for one in ledger.show()["scopes"] if "period" in one] == ["2026-12"]
         assert ledger.verify() == VALID
     assert recounted(url)
 
