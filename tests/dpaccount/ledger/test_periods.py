@@ -177,7 +177,7 @@ def test_a_clock_that_is_far_ahead_is_refused_and_one_word_ends_a_pause(url, clo
         clock("2099-06-01")
         for act in (
             lambda: ledger.charge_plan(plan(TENTH), "a", scope="team"),
-            lambda: ledger.charge_many([(plan(TENTH), "a", None)] * 2, scope="team"),
+            lambda: ledger.charge_many([(plan(TENTH / 2), "a", None)] * 2, scope="team"),
             lambda: ledger.charge_plan(plan(TENTH), "a", scope="team", dry_run=True),
             lambda: ledger.reserve_plan(plan(TENTH), "a", "k", rounds=1, scope="team"),
             lambda: ledger.set_scope("team", 2 * TENTH),
@@ -187,9 +187,13 @@ def test_a_clock_that_is_far_ahead_is_refused_and_one_word_ends_a_pause(url, clo
                 InputError, match="entry is of 2026-12-01, and this machine's clock says 2099-06-01"
             ):
                 act()
+        clock("2027-03-04")
+        with pytest.raises(InputError, match="clock says 2027-03-04"):
+            ledger.charge_plan(plan(TENTH), "a", "k", scope="team")
         clock("2027-03-03")  # 92 days later
-        ledger.charge_plan(plan(TENTH), "a", "k", scope="team")
+        charged = ledger.charge_plan(plan(TENTH), "a", "k", scope="team").entry
         clock("2028-03-03")  # it rested for a year
+        ledger.mark(charged, (1, 1))  # no mark makes a clock believed
         assert ledger.charge_plan(plan(TENTH), "a", "k", scope="team").known
         with pytest.raises(InputError, match="this machine's clock says 2028-03-03; set the clock, or if"):
             ledger.charge_plan(plan(TENTH), "b", scope="team")
@@ -325,23 +329,30 @@ def test_units_that_a_keys_cohort_never_had_are_not_believed(url):
 
 @deep
 @examples(15, 15)
-@given(acts=st.lists(st.sampled_from(["grow", "a", "b", "c"]), max_size=12))
+@given(acts=st.lists(st.sampled_from(["grow", "month", "reset", "a", "b", "c"]), max_size=12))
 def test_every_key_pays_once_whatever_its_cohort_is_now(tmp_path_factory, acts):
-    """Each key's first charge pays for the units of that day, and every later one is that entry."""
+    """Each key's first charge pays for the units of that day, and every later one, for any purpose, is that entry."""
     url = f"sqlite:///{tmp_path_factory.mktemp('keys')}/budget.db"
     init(url, **PURE)
-    size, paid = 10, {}
-    with Ledger.open(url) as ledger:
+    size, paid, months = 10, {}, 0
+    with pytest.MonkeyPatch.context() as patch, Ledger.open(url) as ledger:
+        patch.setattr(entries, "now", lambda: f"20{26 + months // 12}-{months % 12 + 1:02}-01T12:00:00+00:00")
+        ledger.set_scope("team", 3 * TENTH, every="month")
         ledger.name_cohort("so-far", [(1, size)], grows=True)
         for act in acts:
+            months += act == "month"
             if act == "grow":
                 size += 1
                 ledger.name_cohort("so-far", [(1, size)], grows=True)
-                continue
-            done = ledger.charge_plan(plan(TENTH), "x", act, cohort="so-far")
-            assert done.known == (act in paid)
-            assert paid.setdefault(act, done.entry) == done.entry
-        assert ledger.show()["spent"]["epsilon"]["upper"] == pytest.approx(len(paid) / 10)
+            elif act == "reset":
+                ledger.reset("x")
+            elif act != "month":
+                done = ledger.charge_plan(plan(TENTH), f"in {months}", act, scope="team", cohort="so-far")
+                assert done.known == (act in paid)
+                assert paid.setdefault(act, done.entry) == done.entry
+            else:
+                ledger.set_clock()
+        assert ledger.show()["life"]["epsilon"]["upper"] == pytest.approx(len(paid) / 10)
         assert ledger.verify() == VALID
     assert recounted(url)
 

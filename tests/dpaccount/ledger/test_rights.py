@@ -675,5 +675,12 @@ def test_a_request_is_not_asked_anew_in_other_words_under_its_key(url, parts):
         paid = act("weekly", "k")
         repeat = act("plan", "k")
         assert (repeat.entry, repeat.known) == (paid.entry, True)
+        if not parts:
+            named = [(f"sha256:{sign * 64}", "1") for sign in "ab"]
+            says = r"has certificate 'sha256:aaaa.*; repeat it so|another person"
+            for one in named:
+                with pytest.raises(RefusedError, match=says) as error:
+                    ledger.charge_plan(plan(), "x", "n", by="cy", scope="team", certificate=one)
+            assert error.value.charge.entry is None
         assert ledger.verify() == VALID
     assert recounted(url)
