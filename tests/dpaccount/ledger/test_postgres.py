@@ -573,6 +573,7 @@ ARRANGED = {
     "cohort": (lambda one: one.name_cohort("ward", [(1, 2)]), {"cohort": "ward", "units": [[1, 2]]}),
     "reset": (lambda one: one.reset("mine"), {"reason": "mine"}),
     "forfeit": (lambda one: one.forfeit(None, "mine"), {"reason": "mine", "steps": []}),
+    "clock": (lambda one: one.set_clock("mine"), {"reason": "mine"}),
 }
 
 
@@ -714,7 +715,7 @@ def test_who_may_arrange_does_and_its_entries_are_lawful_ever_after(ledger, team
     with postgres.within(team) as connection:
         connection.execute(f"REVOKE ALL ON ALL TABLES IN SCHEMA {server_address(team).schema} FROM charger")
         numbers = connection.execute("SELECT number FROM arrangements ORDER BY number").fetchall()
-        assert numbers == [(1,), (2,), (3,), (4,)]
+        assert numbers == [(1,), (2,), (3,), (4,), (5,)]
     with Ledger.open(team) as again:
         again.charge_plan(plan("1/100"), "y", scope="team")
     assert verify(team) == VALID
