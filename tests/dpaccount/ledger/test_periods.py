@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from audits.cli import answers
 from audits.cli.app import run
-from audits.reports import review
+from audits.reports import of_ledger, review
 from dpaccount.errors import BudgetError, InputError, LedgerError
 from dpaccount.ledger import requests
 from dpaccount.ledger.balances.budget import RENEWALS, calendar_period
@@ -460,3 +460,6 @@ def test_a_clock_by_the_commands(url, clock, capsys):
     assert "a clock was ahead, and began later periods; set" in capsys.readouterr().err
     assert run([*place, "--reason", "it was March there"]) == 0
     assert recounted(url)
+    told = review.report(url)
+    assert [one.get("reason") for one in told["clocks"]["rows"]] == [None, "it was March there"]
+    assert "it was March there" in of_ledger.html({**told, "nist": []}, "x")
