@@ -47,7 +47,7 @@ MEMBERS: Final[dict[str, Any]] = {
     **dict.fromkeys(("before", "entry", "most", "request", "rounds", "reads"), Positive),
     **dict.fromkeys(("cover", "draws"), tuple[Positive, Positive]),
     **dict.fromkeys(("parts", "units"), Ranges),
-    **dict.fromkeys(("delta", "epsilon"), Exact),
+    **dict.fromkeys(("charge_epsilon", "delta", "epsilon"), Exact),
     **dict.fromkeys(("approved", "dry_run", "grows", "latest"), bool),
     "key": Annotated[str, Meta(min_length=1, max_length=600)],  # more bytes PostgreSQL does not index
     **{"after": int, "body": dict[str, Any], "certificate": tuple[Digest, Exact], "theorem": Proof},
@@ -89,7 +89,7 @@ ASKED: Final = (
     Endpoint("POST", "marks", "own", "mark", "entry draws run", "before"),
     Endpoint("GET", "release", "own", "run_state", "key", "", Any),
     Endpoint("PUT", "release", "own", "keep_release", "body", "entry key"),
-    Endpoint("POST", "scope", "scope", "set_scope", "name epsilon", "delta every", Any),
+    Endpoint("POST", "scope", "scope", "set_scope", "name epsilon", "delta every charge_epsilon", Any),
     Endpoint("POST", "cohort", "arrange", "name_cohort", "name units", "grows", Any),
     Endpoint("POST", "grant", "arrange", "grant", "person may", "scope until", Any),
     Endpoint("POST", "approval", "approve", "approve", "request", "approved", Any),

@@ -278,6 +278,7 @@ def scope(
     epsilon: Number,
     delta: Number = None,
     every: Annotated[str, one_of(*RENEWALS)] | None = None,
+    charge_epsilon: Number = None,
     by: By | None = None,
     json_: Json = False,
 ) -> int:
@@ -294,11 +295,16 @@ def scope(
     delta
         Its cap: from 0 to 1 (default: the ledger's).
     every
-        The cap holds anew every week, month or year (UTC), which is fixed when the scope is made. The budget
-        limits what a unit loses in all of them.
+        The cap holds anew every day, week, month or year (UTC), which is fixed when the scope is made. The
+        budget limits what a unit loses in all of them.
+    charge_epsilon
+        The most that one charge there may cost a unit, a reservation with all its parts.
     """
     limits = required(epsilon, "--epsilon"), number(delta, "--delta"), by
-    return _arranged(url, lambda ledger: ledger.set_scope(name, *limits, every=every), json_)
+    most = number(charge_epsilon, "--charge-epsilon")
+    return _arranged(
+        url, lambda ledger: ledger.set_scope(name, *limits, every=every, charge_epsilon=most), json_
+    )
 
 
 def cohort(

@@ -106,8 +106,9 @@ def scope_row(each: Report) -> list[str]:
 
 
 def renewing(scope: Mapping[str, object]) -> str:
-    """Return how often the cap of a scope renews, and which week, month or year this is; or ""."""
-    return f" a {scope['every']} ({scope['period']})" if "every" in scope else ""
+    """Return how often the cap of a scope renews, which period this is, and the cap of one charge; or ""."""
+    often = f" a {scope['every']} ({scope['period']})" if "every" in scope else ""
+    return often + (f"; one charge: ε {scope['charge_epsilon']}" if "charge_epsilon" in scope else "")
 
 
 def _ends(amounts: Report, *, up: bool) -> str:

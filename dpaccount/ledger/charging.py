@@ -182,10 +182,12 @@ class Batch:
         if len({(one.scope, one.time[:10]) for one in where}) > 1:
             return None
         try:
-            where[0].charge(state, [request.steps or [] for request, _ in run], self._bodies)
+            where[0].charge(state, each := [request.steps or [] for request, _ in run], self._bodies)
         except TooLargeError:
             return None
-        if state.over(self._budget, where[0].scope, SEARCHED_TOGETHER) is not None:
+        scope = where[0].scope
+        alone = any(state.over_one(self._budget, steps, scope) for steps in each)
+        if alone or state.over(self._budget, scope, SEARCHED_TOGETHER) is not None:
             return None
         charges = []
         for place, ((request, key), facts) in enumerate(zip(run, all_facts, strict=True), 1):
@@ -208,7 +210,8 @@ class Batch:
         except TooLargeError:
             limit = shown(self._budget.epsilon)
             return f"the charge would bring a unit beyond any budget, and the budget's ε is {limit}", None
-        over = state.over(self._budget, facts.get("scope"), SEARCHED)
+        over = state.over_one(self._budget, request.steps, facts.get("scope"))
+        over = over or state.over(self._budget, facts.get("scope"), SEARCHED)
         less = "; such plans add up to less in a ledger made with --measure gdp" if request.takers else ""
         return None if over is None else refusal(over) + less, over
 
@@ -428,4 +431,6 @@ def refusal(over: Over) -> str:
             limit = f"ε {shown(budget.epsilon)} and {limit}"
     if not unit:  # of what is spent in different measures none says what one unit has spent
         return f"too many units differ to tell that none comes beyond {whose.format(limit)}: the most is {at}"
+    if over.of_one:
+        return f"the charge costs unit {unit} {at}, beyond {whose.format(limit)}"
     return f"the charge would bring unit {unit} to {at}, beyond {whose.format(limit)}"

@@ -460,20 +460,24 @@ class Ledger:
         by: str | None = None,
         *,
         every: str | None = None,
+        charge_epsilon: Exact | None = None,
     ) -> Entry:
         """Create the scope `name` ("team/ada" is below "team") or change its cap; return the entry.
 
         A charge in it must fit its cap (`epsilon`, `delta`; by default δ is the ledger's) and those
-        of all scopes above it.  `every` "week", "month" or "year" (UTC) the cap holds anew, which is
-        fixed when the scope is made.  A unit's loss in all of them is limited by the budget alone.
+        of all scopes above it.  `every` "day", "week", "month" or "year" (UTC) the cap holds anew,
+        which is fixed when the scope is made.  A unit's loss in all of them is limited by the budget alone.
+        A charge or reservation there that costs a unit more than `charge_epsilon` at the cap's δ is refused.
         Raises `BudgetError` for a cap below what is spent in it.
         """
         limits = {
             "epsilon": write_limit(exact_argument("epsilon", epsilon)),
             "delta": write_limit(self.budget.delta if delta is None else exact_argument("delta", delta)),
         }
-        renews = {} if every is None else {"every": every}
-        return self._arrange(kinds.SCOPE, {"scope": scope_name(name), **limits, **renews}, by)
+        more = {} if every is None else {"every": every}
+        if charge_epsilon is not None:
+            more["charge_epsilon"] = write_limit(exact_argument("charge epsilon", charge_epsilon))
+        return self._arrange(kinds.SCOPE, {"scope": scope_name(name), **limits, **more}, by)
 
     def check_scope(self, name: str) -> None:
         """Raise `InputError` if there is no such scope."""
@@ -574,9 +578,9 @@ class Ledger:
     def set_clock(self, reason: str | None = None, by: str | None = None) -> Entry:
         """Say that this machine's clock is right, after a pause of more than 92 days; return the entry.
 
-        With a `reason` also after a clock that was ahead: the week, month or year that it began for the cap
-        of a scope is then the present one.  That takes two people where the ledger has rights.  On a
-        PostgreSQL server the time is the server's.
+        With a `reason` also after a clock that was ahead: the period that it began for the cap of a scope is
+        then the present one.  That takes two people where the ledger has rights.  On a PostgreSQL server the
+        time is the server's.
         """
         return self._arrange(kinds.CLOCK, {} if reason is None else {"reason": reason}, by)
 

@@ -91,7 +91,7 @@ def more_like_last(rows: Rows, totals: Totals, budget: Budget) -> tuple[int, int
             state.spend([scaled], where.scope)
         except TooLargeError:
             return False
-        return state.over(budget, where.scope) is None
+        return (state.over_one(budget, steps, where.scope) or state.over(budget, where.scope)) is None
 
     return last.number, least_integer(lambda times: not fits(times), 0, MOST_MORE + 1) - 1
 
@@ -152,24 +152,25 @@ def scopes(
 ) -> Iterator[tuple[str, Budget, SpentTree, dict[str, str]]]:
     """Yield the name, the limits and the tree of every scope, sorted by name, as a charge now finds them.
 
-    The last says how often the cap renews, and which week, month or year this is.
+    The last says how often the cap renews, which day, week, month or year this is, and the ε of one charge.
     """
     names = [name for name, _ in state.register.items() if name.startswith("scope ")]
     for name in sorted(one.removeprefix("scope ") for one in names):
         renew(state, name, entries.time_by(rows.stamp), lambda number: entries.body_of(rows, number))
         record = state.existing_scope(name)
-        renews = {"every": record.every, "period": record.began}
+        more = {"every": record.every, "period": record.began} if record.every else {}
+        more |= {"charge_epsilon": record.charge_epsilon} if record.charge_epsilon else {}
         limits = budget.capped(record.epsilon, record.delta)
-        yield name, limits, state.scope_tree(record), renews if record.every else {}
+        yield name, limits, state.scope_tree(record), more
 
 
-def scope(name: str, limits: Budget, tree: SpentTree, renews: dict[str, str]) -> Shown:
+def scope(name: str, limits: Budget, tree: SpentTree, more: dict[str, str]) -> Shown:
     """Return a scope's cap, and what is spent in this period and remains under that cap alone."""
     spent = tree.root.peak
     return {
         "scope": name,
         "cap": cap(limits),
-        **renews,
+        **more,
         "spent": amounts(limits, spent),
         "remaining": amounts(limits, limits.room(spent), up=False),
         "worst_unit": worst_unit(limits, tree),

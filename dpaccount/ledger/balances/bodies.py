@@ -222,6 +222,8 @@ class ReservationBody(Requested, frozen=True, kw_only=True):
             raise InputError("the reservation has too many parts", "reserve at most 2^53")
         if (reason := self.permit(state)) is not None:
             raise BudgetError(reason or "another person must approve it")
+        if state.over_one(budget, spends(self, state.width), self.scope) is not None:
+            raise BudgetError("all parts together cost more than one charge there may")
         self.charge(state, list(self.costs(state.width, self.everything)), bodies)
         record = records.Reservation(sha256(bodies(number)), self.everything)
         state.register.put(f"reservation {number}", record)
@@ -278,12 +280,16 @@ class ReturnBody(RoundsBody, frozen=True, kw_only=True):
 
 
 class ScopeBody(Body, frozen=True, kw_only=True):
-    """A scope, its cap, and how often that renews, which is fixed when it is made (None: as it is)."""
+    """A scope, its cap, how often that renews, which is fixed when it is made, and the ε of one charge.
+
+    None: as it is.
+    """
 
     scope: str
     epsilon: str
     delta: str
     every: str | None = None
+    charge_epsilon: str | None = None
 
     def check(self, state: State) -> None:
         """Raise `InputError` if it changes how often the cap renews."""
@@ -295,12 +301,14 @@ class ScopeBody(Body, frozen=True, kw_only=True):
             raise InputError(f"how often the cap of {self.scope} renews cannot change", "make another scope")
 
     def takes_two(self, state: State) -> bool:
-        """Return whether the cap is raised."""
+        """Return whether a cap is raised."""
         old = state.scope(scope_name(self.scope))
         if old is None:
             return False
-        before, after = cap(old.epsilon, old.delta), cap(self.epsilon, self.delta)
-        return any(new > most for new, most in zip(after, before, strict=True))
+        caps = [(cap(self.epsilon, self.delta), cap(old.epsilon, old.delta))]
+        if old.charge_epsilon and self.charge_epsilon is not None:
+            caps += [(cap(self.charge_epsilon, "0"), cap(old.charge_epsilon, "0"))]
+        return any(new > most for pair in caps for new, most in zip(*pair, strict=True))
 
     def apply(self, state: State, budget: Budget, number: int, bodies: Bodies) -> None:
         """Make the scope, or change its cap, which what is spent in it must fit."""
@@ -311,6 +319,8 @@ class ScopeBody(Body, frozen=True, kw_only=True):
                 raise InputError(f"there is no scope {above}", f"make it before {name}")
         capped = budget.capped(self.epsilon, self.delta)
         limits = {"epsilon": shown(capped.epsilon), "delta": shown(capped.delta)}
+        if self.charge_epsilon is not None:
+            limits["charge_epsilon"] = shown(budget.capped(self.charge_epsilon, self.delta).epsilon)
         renew(state, name, self.time, bodies)
         record = state.scope(name)
         if record is None:

@@ -213,11 +213,13 @@ class Chain:
 
     def _adds(self, charges: list[tuple[Entry, Formed]]) -> bool:
         """Add charges; return whether they are allowed and lead to the root of the last of them."""
-        wanted = charges[-1][0].root
+        wanted, added = charges[-1][0].root, [charge for _, charge in charges]
         try:
-            if any(charge.where.permit(self.state) is not None for _, charge in charges):
+            if any(charge.where.permit(self.state) is not None for charge in added):
                 return False
-            for where, functions in together(charge for _, charge in charges):
+            if any(self.state.over_one(self.budget, steps, where.scope) for steps, where in added):
+                return False
+            for where, functions in together(added):
                 where.charge(self.state, functions, self._body)
         except BAD_ENTRY:
             return False

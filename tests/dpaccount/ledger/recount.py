@@ -152,12 +152,12 @@ def fits(measure, spent, epsilon, delta):
         return phi(-eps / mu + mu / 2) - eps.exp() * phi(-eps / mu - mu / 2) <= most
     # zcdp: some order proves it, of a grid that is refined around its best one while none does
     log = lambda order: (order - 1) * (order * total - eps) + (order - 1) * (1 - 1 / order).ln() - order.ln()  # noqa: E731
-    orders = [1 + Decimal(number) / 20 for number in range(1, 4000)]
+    orders = [1 + Decimal("1.02") ** number / 20 for number in range(900)]  # a small ε takes large ones
     for digits in range(2, 14):
         if any(log(order) <= most.ln() for order in orders):
             return True
-        best, step = min(orders, key=log), Decimal(10) ** -digits
-        orders = [one for number in range(-10, 11) if (one := best + number * step) > 1]
+        best, step = min(orders, key=log) - 1, Decimal(10) ** -digits
+        orders = [1 + best * (1 + number * step) for number in range(-10, 11)]
     return False
 
 
@@ -283,7 +283,8 @@ class Books:
         if kind == "scope":
             old = self.scopes.get(facts["scope"])
             return bool(old) and any(
-                Fraction(facts[one]) > Fraction(old[one]) for one in ("epsilon", "delta")
+                one in old and facts.get(one) is not None and Fraction(facts[one]) > Fraction(old[one])
+                for one in ("epsilon", "delta", "charge_epsilon")
             )
         if kind == "clock":
             return bool(self.ahead(facts)) or self.latest > facts["time"][:10]
@@ -315,7 +316,9 @@ class Books:
     def calendar(self, every, facts):
         day = datetime.date.fromisoformat(facts["time"][:10])
         monday = day - datetime.timedelta(days=day.weekday())
-        return {"week": monday, "month": day.replace(day=1), "year": day.replace(month=1, day=1)}[every]
+        return {"day": day, "week": monday, "month": day.replace(day=1), "year": day.replace(month=1, day=1)}[
+            every
+        ]
 
     def ahead(self, facts):
         """Return the scopes whose week, month or year a clock that was ahead began, and "" for the whole year."""
@@ -347,6 +350,23 @@ class Books:
                     if f"{other}/".startswith(f"{above}/"):
                         add(scope["spent"], steps, left, self.width)
 
+    def one(self, facts, parts):
+        """Check that one charge, or a reservation of these parts, is within the caps for one in its scopes."""
+        capped = [
+            (one["charge_epsilon"], one["delta"])
+            for one in self.lineage(facts.get("scope"))
+            if one.get("charge_epsilon")
+        ]
+        changes = {}
+        for count, steps in parts if capped else ():
+            add(changes, steps, count, self.width)
+        for epsilon, delta in capped:
+            for _, spent in levels(changes, self.width):
+                check(
+                    fits(self.budget["measure"], spent, Fraction(epsilon), Fraction(delta)),
+                    "beyond the cap for one charge",
+                )
+
     def spend(self, facts, steps, times):
         trees = [self.life, self.period, *(one["spent"] for one in self.lineage(facts.get("scope")))]
         for changes in [*trees, *([self.year] if self.label is not None else [])]:
@@ -372,6 +392,8 @@ class Books:
     def charge(self, facts):
         self.turn_year(facts)
         self.renew(facts.get("scope"), facts)
+        if "digest" in facts:  # else what was lost
+            self.one(facts, [(1, facts["steps"])])
         self.spend(facts, facts["steps"], 1)
         if facts.get("cohort"):
             units = self.cohorts[facts["cohort"]]["units"]
@@ -387,6 +409,7 @@ class Books:
         total = sum(count for count, _ in facts["parts"])
         check(total <= 10**6, "too many parts to count")
         self.renew(facts.get("scope"), facts)
+        self.one(facts, facts["parts"])
         for count, steps in facts["parts"]:
             self.spend(facts, steps, count)
         self.reserved[number] = {"facts": facts, "open": set(range(1, total + 1)), "body": sha(body.encode())}
@@ -418,6 +441,8 @@ class Books:
         new = {"area": 3 + len(self.scopes), "spent": {}, "every": every or "", "began": began}
         known = self.scopes.setdefault(name, new)
         known.update(epsilon=facts["epsilon"], delta=facts["delta"])
+        if facts.get("charge_epsilon") is not None:
+            known["charge_epsilon"] = facts["charge_epsilon"]
         check(every in (None, known["every"]), f"how often {name} renews was changed")
         self.fits()
 
@@ -483,6 +508,10 @@ class Books:
             record = stored.pop(f"scope {name}")
             check(all(record[key] == scope[key] for key in ("area", "epsilon", "delta")), name)
             check(record.get("every", "") == scope["every"], f"how often {name} renews")
+            check(
+                record.get("charge_epsilon", "") == scope.get("charge_epsilon", ""),
+                f"what one charge in {name} may cost",
+            )
             stale = record["period"] != self.resets
             check(not stale or not any(map(any, scope["spent"].values())), f"{name} of an earlier period")
             if not stale:

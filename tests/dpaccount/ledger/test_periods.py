@@ -1,4 +1,4 @@
-"""Caps that hold anew every week, month or year, cohorts that grow, and what is said to be left."""
+"""Caps that hold anew every day, week, month or year, cohorts that grow, and what is said to be left."""
 
 import json
 from datetime import date, timedelta
@@ -52,9 +52,8 @@ def test_a_period_is_the_days_of_one_name(day, every):
 
     def name(one):
         year, week, _ = one.isocalendar()
-        return {"week": f"{year:04}-W{week:02}", "month": f"{one:%m}", "year": ""}[every], one.year * (
-            every != "week"
-        )
+        known = {"day": f"{one:%m-%d}", "week": f"{year:04}-W{week:02}", "month": f"{one:%m}", "year": ""}
+        return known[every], one.year * (every != "week")
 
     later = day + timedelta(days=1)
     before, after = calendar_period(every, day.isoformat()), calendar_period(every, later.isoformat())
@@ -136,8 +135,8 @@ def test_how_often_a_cap_renews_is_fixed_when_the_scope_is_made(url, clock):
         ledger.set_scope("team", TENTH, every="month")
         ledger.set_scope("plain", TENTH)
         ledger.charge_plan(plan(TENTH), "a", scope="team")
-        for every in ("week", "year", "never", "day", ""):
-            with pytest.raises(InputError, match=r"cannot change|give week, month, year"):
+        for every in ("day", "week", "year", "never", "hour", ""):
+            with pytest.raises(InputError, match=r"cannot change|give day, week, month, year"):
                 ledger.set_scope("team", TENTH, every=every)
         with pytest.raises(InputError, match="cannot change"):
             ledger.set_scope("plain", TENTH, every="week")
