@@ -5,6 +5,7 @@ import json
 import sys
 import time
 import traceback
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from functools import partial
@@ -62,7 +63,8 @@ class ErrorAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
 class Service:
     """Answers requests, each logged on standard error: who asked what, and never a token, key or body."""
 
-    def __init__(self, desk: Desk, tokens: Tokens) -> None:
+    def __init__(self, desk: Desk, tokens: Tokens, written: Callable[[], None] | None = None) -> None:
+        self._told = written or (lambda: None)  #: to be called after what may have written
         self._desk, self._tokens, self._pages = desk, tokens, Pages(desk, tokens)
         self._threads, self._probe = ThreadPoolExecutor(THREADS), ThreadPoolExecutor(1)
 
@@ -113,7 +115,11 @@ class Service:
             members = msgspec.convert(dict(request.query_params), asked.members, strict=False)
         else:
             members = msgspec.json.decode(raw, type=asked.members)
-        done = self._desk.do(token, asked, members, **request.path_params)
+        try:
+            done = self._desk.do(token, asked, members, **request.path_params)
+        finally:  # a refusal may be a request
+            if asked.method != "GET":
+                self._told()
         line["entry"] = getattr(done, "entry", None)
         return _written(done)
 
