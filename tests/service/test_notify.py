@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import json
+import signal
 import threading
 import time
 from collections import Counter
@@ -24,9 +25,11 @@ from service import notify
 from service.commands import share_of
 from service.notify import Notifier, Receiver
 from service.web import Service
-from tests.depth import examples
+from tests.depth import deep, examples
 from tests.dpaccount.ledger.conftest import BUDGET, plan
 from tests.looped import looped
+
+from .conftest import ServiceProcess
 
 KEY = "0123456789abcdef"
 ALLOWED = {"DPACCOUNT_NOTIFY_HOSTS": "hooks.example, 127.0.0.1", "DPACCOUNT_NOTIFY_KEY": KEY}
@@ -252,6 +255,35 @@ def test_a_charge_is_durable_before_anybody_is_told_and_waits_for_nobody(
         notifier.written()
         thread.join()
         assert [one["share"] for one in taker.taken()] == [0.05]
+
+
+@deep
+def test_a_service_tells_while_it_charges(served, taker, monkeypatch):
+    """By the command; its receiver hangs for a while, and each charge is answered at once."""
+    for name, value in ALLOWED.items():
+        monkeypatch.setenv(name, value)
+    to = f"http://127.0.0.1:{taker.server.server_port}/hook?team=1"
+    taker.hangs.clear()
+    with Ledger.open(served.ledger) as own:
+        own.charge_plan(plan("1/10"), "x", scope="team/eve")
+        service = ServiceProcess(served, more=("--notify", to, "--notify-at", ".5", "--notify-at", ".1"))
+        served.port = service.port
+        asked = {"plan": plan("1/100").as_json(), "purpose": "x", "scope": "team"}
+        waits = []
+        for number in range(41):
+            begun = time.monotonic()
+            assert served.ask("POST", "/v1/charges", {**asked, "key": str(number)})[0] == 200
+            waits.append(time.monotonic() - begun)
+        taker.hangs.set()
+        assert max(waits) < 2
+        end = time.monotonic() + 40
+        while len(taker.bodies) < 5 and time.monotonic() < end:
+            time.sleep(0.05)
+        assert {(one["scope"], one["share"]) for one in taker.bodies} == {
+            *((name, share) for name in (None, "team") for share in (0.1, 0.5)),
+            ("team/eve", 0.1),
+        }
+        assert service.end() in (0, -signal.SIGTERM)
 
 
 WRONG = [
