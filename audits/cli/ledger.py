@@ -459,6 +459,8 @@ def import_ledger(file: File, url: Url, *, json_: Json = False) -> int:
 
     with watching():
         answer = imported(file, url)
+    if "was" in answer:
+        say("an earlier version stored its records: all digests are new, and no head noted before is on it")
     show(answer, json_, lines)
     return 0
 

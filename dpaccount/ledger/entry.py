@@ -53,6 +53,10 @@ ORIGIN: Final = "dpaccount/ledger/2"  #: the format; takes the place of a digest
 RECORDS: Final = "records/2:"  #: before the digest of the records in a root; says how they are stored
 
 
+class OlderRecordsError(LedgerError):
+    """The records of a ledger are stored as an earlier version stored them; export and import it."""
+
+
 @dataclass(frozen=True)
 class Entry:
     """One line of a ledger: its `number` from 0, `kind` (one of `KINDS`) and canonical JSON.
@@ -103,14 +107,14 @@ class Entry:
         return self.begins() if before is None else self.follows(before.digest)
 
     def check_records(self) -> None:
-        """Raise `LedgerError` if its root has a digest of records as an earlier version stored them.
+        """Raise `OlderRecordsError` if its root has a digest of records as an earlier version stored them.
 
         Chains without records are the same in both, so the format of the ledger does not say it.
         """
         if isinstance(self.root, str) and self.root.count("|") == 5 and f"|{RECORDS}" not in self.root:
-            raise LedgerError(
+            raise OlderRecordsError(
                 "the ledger's scopes, cohorts and reservations are stored as an earlier version stored them;"
-                " use that version, or charge what was spent to a new ledger by `dpaccount ledger forfeit`"
+                " use that version, or make a new ledger by `dpaccount ledger export` and `import`"
             )
 
 

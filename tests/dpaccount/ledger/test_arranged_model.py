@@ -26,7 +26,7 @@ from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.plan.events import Plan, Pure, Relation
 from tests.depth import deep, examples
 
-from .conftest import VALID, by_hand, recounted, steps_in
+from .conftest import VALID, by_hand, olden, recounted, steps_in
 
 UNITS = 6
 SCOPES = (None, "a", "a/b", "c")
@@ -485,7 +485,11 @@ class Team(RuleBasedStateMachine):
         self.patch.setattr(verifying, "ALONE", 2)
         self.patch.setattr(verifying, "TOGETHER", 3)
         assert verify(self.url) == VALID
-        lines.write_bytes(b"".join(export.lines(self.url)))
+        lines.write_bytes(exported := b"".join(export.lines(self.url)))
+        old = Path(f"{lines}.old")
+        old.write_bytes(olden(exported))
+        export.imported(old, f"sqlite:///{self.folder.name}/anew.db")
+        assert b"".join(export.lines(f"sqlite:///{self.folder.name}/anew.db")) == exported
         export.imported(lines, f"sqlite:///{copy}")
         assert steps_in(Path(copy)) == self.steps()
         with Ledger.open(f"sqlite:///{copy}") as ledger:
