@@ -7,9 +7,8 @@ each new entry is verified, one by one.  Balances that a charge reads must match
 
 import json
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 from itertools import islice
 from secrets import token_hex
 from typing import Any, Final
@@ -29,6 +28,7 @@ from dpaccount.ledger.stores.rows import Rows, watched
 from dpaccount.noise import process
 
 PAUSE: Final = 92  #: days without an entry, no fewer than a quarter has, after which a clock is not believed
+LOOKED_AT: Final = 10_000  #: entries among which the latest is looked for
 
 
 @dataclass(frozen=True)
@@ -150,19 +150,38 @@ def stamped(facts: Mapping[str, Any], stamp: Mapping[str, str]) -> dict[str, Any
 
 
 def check_clock(rows: Rows, time: str) -> None:
-    """Refuse a new entry of a file long after the last one: its writer's clock may be ahead.
+    """Refuse a new entry of a file long after the latest one: its writer's clock may be ahead.
 
     A server says the time itself.  After a wrong clock caps would renew, and rights end, too early, and then
     not before that day.  So nothing is ahead by more than `PAUSE` days, unless somebody says it is right.
     """
     last = None if "time" in rows.stamp else rows.last_but(kinds.RELEASE, kinds.DRAWING)
-    before = "" if last is None else str(facts_of(last).get("time", ""))[:10]
-    with suppress(ValueError):  # entry 0 has no time
-        if date.fromisoformat(time[:10]) - date.fromisoformat(before) > timedelta(days=PAUSE):
-            raise InputError(
-                f"the last entry is of {before}, and this machine's clock says {time[:10]}",
-                "set the clock, or if the ledger has rested run `dpaccount ledger clock --after-a-pause`",
-            )
+    before = "" if last is None else _day(last)
+    if before and _after(time, before) > PAUSE:
+        before = _latest(rows) or before  # a clock that is behind makes no other one ahead
+    if before and _after(time, before) > PAUSE:
+        raise InputError(
+            f"the latest entry is of {before}, and this machine's clock says {time[:10]}",
+            "set the clock, or if the ledger has rested run `dpaccount ledger clock --after-a-pause`",
+        )
+
+
+def _latest(rows: Rows) -> str:
+    """Return the latest day of entries whose clock was believed, since somebody said what is right."""
+    latest = ""
+    for entry in rows.entries(max(1, rows.head()[0] - LOOKED_AT)):
+        day = _day(entry) if f"|{kinds.RECORDS}" in (entry.root or "") else ""
+        if entry.kind not in (kinds.RELEASE, kinds.DRAWING):
+            latest = day if entry.kind == kinds.CLOCK else max(latest, day)
+    return latest
+
+
+def _day(entry: Entry) -> str:
+    return str(facts_of(entry).get("time", ""))[:10]  # entry 0 has none
+
+
+def _after(time: str, day: str) -> int:
+    return (date.fromisoformat(time[:10]) - date.fromisoformat(day)).days
 
 
 def check_server(rows: Rows, totals: Totals) -> None:

@@ -267,12 +267,15 @@ class Team(RuleBasedStateMachine):
         """Let who writes know the time."""
 
     def doubted(self):
-        """Say whether the last entry is older than a pause."""
-        last = (
-            "SELECT body FROM entries WHERE kind NOT IN ('release', 'drawing') ORDER BY number DESC LIMIT 1"
+        """Say whether the latest entry with records since the last word about clocks is older than a pause."""
+        known = "kind NOT IN ('release', 'drawing')"
+        said = "(SELECT coalesce(max(number), 0) FROM entries WHERE kind = 'clock')"
+        found = by_hand(
+            self.url,
+            f"SELECT body FROM entries WHERE {known} AND root LIKE '%records/2:%' AND number >= {said}",
         )
-        [(body,)] = by_hand(self.url, last)
-        day = json.loads(body).get("time", "9999-01-01")[:10]
+        last = by_hand(self.url, f"SELECT body FROM entries WHERE {known} ORDER BY number DESC LIMIT 1")
+        day = max(json.loads(body).get("time", "9999-01-01")[:10] for (body,) in found + last)
         return (self.today - date.fromisoformat(day)).days > entries.PAUSE
 
     @rule(size=sizes, name=names, scope=scopes)

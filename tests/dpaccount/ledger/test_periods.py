@@ -203,6 +203,40 @@ def test_a_clock_that_is_far_ahead_is_refused_and_one_word_ends_a_pause(url, clo
     assert recounted(url)
 
 
+def test_a_clock_that_is_behind_makes_no_other_one_ahead(url, clock):
+    def charge(purpose="x"):
+        return ledger.charge_plan(plan(TENTH / 100), purpose, scope="team")
+
+    with Ledger.open(url) as ledger:
+        clock("2099-01-01")
+        charged = ledger.charge_plan(plan(TENTH), "before there is anything that renews").entry
+        clock("2026-12-01")
+        ledger.set_scope("team", TENTH, every="month")
+        clock("1970-01-01")
+        charge()
+        clock("2026-12-02")
+        assert charge().entry == charged + 3
+        clock("1970-01-01")
+        charge()
+        clock("2098-12-31")  # nobody has believed the first charge's clock
+        with pytest.raises(
+            InputError, match="latest entry is of 2026-12-02, and this machine's clock says 2098"
+        ):
+            charge()
+        ledger.set_clock()
+        clock("1970-01-01")
+        charge()
+        clock("2099-01-02")
+        charge()
+        clock("2026-12-03")
+        ledger.set_clock("2099")
+        clock("2099-01-03")
+        with pytest.raises(InputError, match="latest entry is of 2026-12-03"):
+            charge()
+        assert ledger.verify() == VALID
+    assert recounted(url)
+
+
 @pytest.mark.parametrize("every", RENEWALS)
 @pytest.mark.parametrize("reset", [False, True])
 def test_periods_that_a_clock_began_are_set_right(url, clock, every, reset):
@@ -261,12 +295,11 @@ def test_no_clock_ends_a_renewing_cap_for_longer_than_a_pause(tmp_path_factory, 
             else:
                 with pytest.raises(InputError, match="this machine's clock says"):
                     ledger.charge_plan(plan(TENTH), "x", scope="team")
-            last = told if believed else last
+            last = max(last, told) if believed else last
             told = day
             if (day - last).days > entries.PAUSE:
                 ledger.set_clock("rested, and perhaps ahead")
                 last = day
-            # the last word may be of a machine that was behind another one
             assert shown() <= calendar_period(every, (day + timedelta(days=entries.PAUSE)).isoformat())
             if mend:
                 ledger.set_clock("mended")
