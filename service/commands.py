@@ -71,8 +71,9 @@ def serve(
         written = None
         if notify is not None:
             from service.notify import Notifier, Receiver
+            from service.pages import NEARLY
 
-            shares = [share_of(one) for one in notify_at or [".8"]]
+            shares = [share_of(one) for one in notify_at or [str(NEARLY)]]
             notifier = Notifier(Receiver.of(notify), desk.ledger.show, shares)
             notifier.start()
             written = notifier.written

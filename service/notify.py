@@ -27,7 +27,7 @@ from dpaccount.errors import InputError
 HOSTS, KEY = "DPACCOUNT_NOTIFY_HOSTS", "DPACCOUNT_NOTIFY_KEY"  #: names of environment variables
 SHORTEST_KEY: Final = 16  #: characters
 PAUSES: Final = (0.0, 1.0, 10.0, 60.0)  #: seconds before each time that it is tried
-SECONDS: Final = 10.0  #: for which an answer is waited for
+TIMEOUT: Final = 10.0  #: seconds for which an answer is waited for
 QUIET: Final = 5.0  #: seconds between looks at a ledger, each of which may take a while
 IDLE: Final = 300.0  #: seconds after which a look is due: others write, too, and caps renew
 
@@ -61,7 +61,7 @@ class Receiver:
             )
         kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
         target = (parts.path or "/") + f"?{parts.query}" * bool(parts.query)
-        return cls(partial(kind, host, port, timeout=SECONDS), target, key)
+        return cls(partial(kind, host, port, timeout=TIMEOUT), target, key)
 
     def signed(self, text: bytes) -> str:
         """Return HMAC-SHA-256 of a text, in hexadecimal."""
@@ -79,7 +79,7 @@ class Receiver:
         return None if 200 <= status < 300 else str(status)
 
 
-def told(shown: Mapping[str, Any], shares: Sequence[float]) -> Iterator[tuple[dict[str, Any], object]]:
+def told(shown: Mapping[str, Any], shares: Sequence[float]) -> Iterator[tuple[dict[str, object], object]]:
     """Yield what is told of what `Ledger.show` returned, each with what tells it from others like it."""
     budget = shown["budget"]
     caps = [("budget", {**shown, "scope": None, "cap": budget}), *(("scope", one) for one in shown["scopes"])]

@@ -89,7 +89,7 @@ class Batch:
                 return replace(self._answer(request, None, str(error)), taken=True)
             return replace(self._answer(paid, known.number), known=True)
         state, facts = self._state(), self._facts(request)
-        self._check_clock(state, facts)
+        self._check_clock(state, facts["time"])
         asks, over = convert(facts, Spending), None
         reason = denied = rights.denied(state, asks.by, asks.role, asks.scope, asks.time)
         # Who may not charge is not told what others spent.
@@ -177,7 +177,7 @@ class Batch:
         if rights.people(state) is not None:
             return None
         all_facts = [self._facts(request) for request, _ in run]
-        self._check_clock(state, all_facts[0])
+        self._check_clock(state, all_facts[0]["time"])
         where = [convert(facts, Spending) for facts in all_facts]
         if len({(one.scope, one.time[:10]) for one in where}) > 1:
             return None
@@ -224,9 +224,9 @@ class Batch:
     def _facts(self, request: Request) -> dict[str, Any]:
         return entries.stamped({**request.facts, "digest": request.digest}, self._rows.stamp)
 
-    def _check_clock(self, state: State, facts: dict[str, Any]) -> None:
+    def _check_clock(self, state: State, time: str) -> None:
         if state.register.digest:  # else nothing follows from the time
-            entries.check_clock(self._rows, facts["time"])
+            entries.check_clock(self._rows, time)
 
     def _state(self) -> State:
         return self.totals.state(self._nodes.node, self._opened)

@@ -28,7 +28,7 @@ from dpaccount.ledger.stores.rows import Rows, watched
 from dpaccount.noise import process
 
 PAUSE: Final = 92  #: days without an entry, no fewer than a quarter has, after which a clock is not believed
-LOOKED_AT: Final = 10_000  #: entries among which the latest is looked for
+LOOKED_BACK: Final = 10_000  #: entries among which the latest is looked for
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ def check_clock(rows: Rows, time: str) -> None:
 def _latest(rows: Rows) -> str:
     """Return the latest day of entries whose clock was believed, since somebody said what is right."""
     latest = ""
-    for entry in rows.entries(max(1, rows.head()[0] - LOOKED_AT)):
+    for entry in rows.entries(max(1, rows.head()[0] - LOOKED_BACK)):
         day = _day(entry) if f"|{kinds.RECORDS}" in (entry.root or "") else ""
         if entry.kind not in (kinds.RELEASE, kinds.DRAWING):
             latest = day if entry.kind == kinds.CLOCK else max(latest, day)

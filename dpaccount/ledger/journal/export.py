@@ -60,7 +60,7 @@ def _invalid(file: Path, fault: Fault) -> LedgerError:
     return LedgerError(f"{file} is no valid ledger (first bad: {fault}); export it again")
 
 
-def _made(source: "_Lines", url: str) -> dict[str, Any]:
+def _made(source: "_Lines", url: str) -> dict[str, object]:
     """Make a ledger of a valid chain; raises `Fault` for another one."""
     new = address(url)
     with scratch() as totals:
