@@ -4,18 +4,19 @@ import json
 import signal
 import socket
 import sys
+from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from cyclopts import App
+from cyclopts import App, Parameter
 
-from audits.cli.options import File, Flag, Text, Url, Whole, day, say, show, whole
+from audits.cli.options import File, Flag, Text, Url, Whole, day, number, say, show, whole
 from dpaccount.errors import InputError
 from dpaccount.ledger.stores.place import address
 from service.access import Tokens
 
 
-def serve(
+def serve(  # noqa: PLR0913 - options
     *,
     ledger: Url,
     port: Whole,
@@ -24,6 +25,8 @@ def serve(
     issuer: Text | None = None,
     audience: Text = "dpaccount",
     leeway: Whole = "30",
+    notify: Text | None = None,
+    notify_at: Annotated[list[str] | None, Parameter(metavar="SHARE", negative="")] = None,
 ) -> int:
     """Serve a ledger over HTTP to holders of tokens, as its only writer.
 
@@ -45,6 +48,11 @@ def serve(
         The name of this service there.
     leeway
         Seconds by which its clock and ours may differ.
+    notify
+        A URL to which it posts that a share of a cap is spent or a request waits, signed by the key
+        DPACCOUNT_NOTIFY_KEY, on one of the hosts DPACCOUNT_NOTIFY_HOSTS.
+    notify_at
+        Such a share, as .5 (may be repeated; default .8).
     """
     import uvicorn
 
@@ -67,7 +75,18 @@ def serve(
         known.listed()  # refuses a file that is none
         desk = Desk(ledger)
         others = answers.same_data(ledger)
-        app = Service(desk, known).application()
+        written = None
+        if notify is not None:
+            from service.notify import Notifier, Receiver
+            from service.pages import NEARLY
+
+            shares = [share_of(one) for one in notify_at or [str(NEARLY)]]
+            notifier = Notifier(Receiver.of(notify), desk.ledger.show, shares)
+            notifier.start()
+            written = notifier.written
+        elif notify_at:
+            raise InputError("--notify-at tells nobody", "give --notify, too")
+        app = Service(desk, known, written).application()
         # Its own log would quote requests.  Beyond so many connections it asks others to come again.
         limits: Any = {"limit_concurrency": 1000, "timeout_graceful_shutdown": 90, "log_level": "critical"}
         limits["http"] = Connection
@@ -81,6 +100,14 @@ def serve(
         uvicorn.Server(config).run(sockets=[place])
         desk.ledger.close()
     return 0
+
+
+def share_of(text: str) -> float:
+    """Return a share of a cap; raises `InputError` for one that is not above 0, and at most 1."""
+    share = number(text, "--notify-at") or Fraction(0)
+    if not 0 < share <= 1:
+        raise InputError("--notify-at is no share", "give one above 0, up to 1")
+    return float(share)
 
 
 def listening(host: str, port: int) -> socket.socket:

@@ -10,7 +10,7 @@ from msgspec import UNSET, Meta, Raw, Struct, defstruct, structs
 
 from audits.reports import log
 from dpaccount.documents import canonical, parse_json
-from dpaccount.errors import InputError
+from dpaccount.errors import InputError, LedgerError
 from dpaccount.ledger.balances.budget import one_line
 from dpaccount.ledger.balances.rights import EVERYWHERE
 from dpaccount.ledger.charging import KeyTakenError
@@ -48,7 +48,7 @@ MEMBERS: Final[dict[str, Any]] = {
     **dict.fromkeys(("before", "entry", "most", "request", "rounds", "reads", "valid_days"), Positive),
     **dict.fromkeys(("cover", "draws"), tuple[Positive, Positive]),
     **dict.fromkeys(("parts", "units"), Ranges),
-    **dict.fromkeys(("delta", "epsilon"), Exact),
+    **dict.fromkeys(("charge_epsilon", "delta", "epsilon"), Exact),
     **dict.fromkeys(("approved", "dry_run", "grows", "latest"), bool),
     "key": Annotated[str, Meta(min_length=1, max_length=600)],  # more bytes PostgreSQL does not index
     **{"after": int, "body": dict[str, Any], "certificate": tuple[Digest, Exact], "theorem": Proof},
@@ -95,11 +95,12 @@ ASKED: Final = (
     Endpoint("POST", "marks", "own", "mark", "entry draws run", "before"),
     Endpoint("GET", "release", "own", "run_state", "key", "", Any),
     Endpoint("PUT", "release", "own", "keep_release", "body", "entry key"),
-    Endpoint("POST", "scope", "scope", "set_scope", "name epsilon", "delta every", Any),
+    Endpoint("POST", "scope", "scope", "set_scope", "name epsilon", "delta every charge_epsilon", Any),
     Endpoint("POST", "cohort", "arrange", "name_cohort", "name units", "grows", Any),
     Endpoint("POST", "grant", "arrange", "grant", "person may", "scope until", Any),
     Endpoint("POST", "approval", "approve", "approve", "request", "approved valid_days", Any),
     Endpoint("POST", "reset", "arrange", "reset", "reason", "", Any),
+    Endpoint("POST", "clock", "arrange", "set_clock", "", "reason", Any),
     Endpoint("GET", "show", "read", "show", "", "", answers.LedgerAnswer),
     Endpoint("GET", "log", "read", "log", "", "after most latest", LogPage),
 )  # fmt: skip
@@ -124,7 +125,8 @@ class Desk:
         one_line("purpose", given["purpose"])
         plan, theorem = given.pop("plan", None), given.pop("theorem", None)
         text = canonical(theorem) if plan is None else bytes(plan)
-        units = given["units"] = self.ledger.units_of(given["cohort"]) if "cohort" in given else None
+        cohort, key = given.get("cohort"), given.get("key")
+        units = given["units"] = None if cohort is None else self.ledger.units_of(cohort, key)
         of = {name: given.pop(name, None) for name in ("rounds", "cover", "reads")}
         return given, Priceable(
             self.ledger.budget, asked.call, text, None if units is None else tuple(units), **of
@@ -135,7 +137,14 @@ class Desk:
         named = replace(priced, facts={**priced.facts, "purpose": given["purpose"]}).made_by(given["by"])
         scope, cohort, key = map(given.get, ("scope", "cohort", "key"))
         whole = named.within(scope, cohort, given["units"]).naming(given.get("certificate"))
-        return self._told(token, lambda: self.ledger.decide(whole, key, dry_run=given.get("dry_run", False)))
+
+        def then(units: Ranges) -> Request:
+            if units != given["units"]:
+                raise LedgerError(f"the cohort {cohort} has grown meanwhile; ask again with the same key")
+            return whole
+
+        asked = whole if cohort is None else replace(whole, then=then)
+        return self._told(token, lambda: self.ledger.decide(asked, key, dry_run=given.get("dry_run", False)))
 
     def _checked(self, token: Token, asked: Endpoint, members: Struct, given: Any) -> tuple[list[Any], Any]:
         """Return what a method of `Ledger` is given, which the token allows."""

@@ -61,7 +61,8 @@ class ErrorAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
 class Service:
     """Answers requests, each logged on standard error: who asked what, and never a token, key or body."""
 
-    def __init__(self, desk: Desk, tokens: Tokens) -> None:
+    def __init__(self, desk: Desk, tokens: Tokens, written: Callable[[], None] | None = None) -> None:
+        self._told = written or (lambda: None)  #: to be called after what may have written
         self._desk, self._tokens, self._pages = desk, tokens, Pages(desk, tokens)
         self._threads, self._probe = ThreadPoolExecutor(THREADS), ThreadPoolExecutor(1)
         self._prices = Prices()
@@ -89,12 +90,20 @@ class Service:
         return made
 
     async def _answer(self, asked: Endpoint, line: Line, request: Request) -> bytes:
-        run = partial(asyncio.get_running_loop().run_in_executor, self._threads)
         _check_site(request)
         # Before its body is read: a stranger's is not.
-        token = await run(self._tokens.of, request.headers.get("authorization", ""))
+        look = asyncio.get_running_loop().run_in_executor
+        token = await look(self._threads, self._tokens.of, request.headers.get("authorization", ""))
         line |= {"token": token.id, "person": token.person}
         raw = await _body(request)
+        try:
+            return await self._acted(asked, token, request, raw, line)
+        finally:  # a refusal may be a request
+            if asked.method != "GET":
+                self._told()
+
+    async def _acted(self, asked: Endpoint, token: Token, request: Request, raw: bytes, line: Line) -> bytes:
+        run = partial(asyncio.get_running_loop().run_in_executor, self._threads)
         if not asked.priced:
             return await run(self._done, token, asked, request, raw, line)
         given, priceable = await run(lambda: self._desk.to_price(token, asked, _read(raw, asked)))

@@ -69,7 +69,7 @@ def charged(url: str, place: Place, charge: Callable[[Ledger, Plan], Charge], sa
 
 def _causes(url: str, refused: Charge, say: Say) -> list[LargeCharge]:
     """Return and say which earlier charges took most of the limit that a refused charge exceeds."""
-    if refused.over is None:
+    if refused.over is None or refused.over.of_one:
         return []
     from audits.reports.review import largest  # an accepted charge needs no review
 

@@ -78,6 +78,7 @@ LEDGER_COMMANDS = {
     "scope": "ledger:scope",
     "cohort": "ledger:cohort",
     "reset": "ledger:reset",
+    "clock": "ledger:clock",
     "verify": "ledger:verify",
     "checkpoint": "ledger:checkpoint",
     "export": "ledger:export",

@@ -279,6 +279,7 @@ def scope(
     epsilon: Number,
     delta: Number = None,
     every: Annotated[str, one_of(*RENEWALS)] | None = None,
+    charge_epsilon: Number = None,
     by: By | None = None,
     json_: Json = False,
 ) -> int:
@@ -295,11 +296,16 @@ def scope(
     delta
         Its cap: from 0 to 1 (default: the ledger's).
     every
-        The cap holds anew every week, month or year (UTC), which is fixed when the scope is made. The budget
-        limits what a unit loses in all of them.
+        The cap holds anew every day, week, month or year (UTC), which is fixed when the scope is made. The
+        budget limits what a unit loses in all of them.
+    charge_epsilon
+        The most that one charge there may cost a unit, a reservation with all its parts.
     """
     limits = required(epsilon, "--epsilon"), number(delta, "--delta"), by
-    return _arranged(url, lambda ledger: ledger.set_scope(name, *limits, every=every), json_)
+    most = number(charge_epsilon, "--charge-epsilon")
+    return _arranged(
+        url, lambda ledger: ledger.set_scope(name, *limits, every=every, charge_epsilon=most), json_
+    )
 
 
 def cohort(
@@ -335,6 +341,30 @@ def reset(url: LedgerUrl, *, reason: Text, by: By | None = None, json_: Json = F
         Why, in words.
     """
     return _arranged(url, lambda ledger: ledger.reset(reason, by), json_)
+
+
+def clock(
+    url: LedgerUrl,
+    *,
+    after_a_pause: Flag = False,
+    reason: Text | None = None,
+    by: By | None = None,
+    json_: Json = False,
+) -> int:
+    """Say that this machine's clock is right, where a ledger in a file doubts it after a long rest.
+
+    Example: `dpaccount ledger clock sqlite:///team.db --after-a-pause`
+
+    Parameters
+    ----------
+    after_a_pause
+        The ledger has rested for more than 92 days.
+    reason
+        A clock was ahead, in words: what it began is set right, by two people where the ledger has rights.
+    """
+    if (reason is None) is not after_a_pause:
+        raise InputError("state once why the clock is right", "give --after-a-pause, or --reason")
+    return _arranged(url, lambda ledger: ledger.set_clock(reason, by), json_)
 
 
 def forfeit(
@@ -430,6 +460,8 @@ def import_ledger(file: File, url: Url, *, json_: Json = False) -> int:
 
     with watching():
         answer = imported(file, url)
+    if "was" in answer:
+        say("an earlier version stored its records: all digests are new, and no head noted before is on it")
     show(answer, json_, lines)
     return 0
 

@@ -107,6 +107,7 @@ def sections(report: Report) -> list[Section]:
         Section("Accepted charges", "charged", _rows(report["charged"])),
         Section("Refused charges", "refused", _rows(report["refused"])),
         Section("Resets", "resets", _rows(report["resets"])),
+        Section("Clocks that were believed or set right", "clocks", _rows(report["clocks"])),
         Section("What may have been lost", "forfeits", _rows(report["forfeits"])),
         Section("Points of NIST SP 800-226", "nist", _rows({"rows": report["nist"]})),
         Section("Heads and replay", "heads", (_pairs([*heads, ("replay", replayed(report))]),)),

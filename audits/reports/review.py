@@ -41,7 +41,7 @@ MOST: Final = 200  #: items in a list
 TEAMS: Final = 1000
 LOOKED_AT: Final = 20_000  #: entries in which a refusal's causes are looked for
 REPLAYED: Final = 200_000  #: entries up to which balances are recomputed by default
-LISTS: Final = ("charged", "refused", "resets", "forfeits", "nodes", "marks")
+LISTS: Final = ("charged", "refused", "resets", "clocks", "forfeits", "nodes", "marks")
 _CHARGED: Final = ("charged", ("purpose", "by", "scope", "key", *CERTIFIED))
 _MARKS: Final = ("marks", ("reservation", "parts", "by"))
 #: the list that an entry of a kind is in, and which members of its body that shows
@@ -49,6 +49,7 @@ _LISTED: Final = {
     **{kinds.CHARGE: _CHARGED, kinds.RESERVATION: _CHARGED, kinds.ROUNDS: _MARKS, kinds.RETURN: _MARKS},
     kinds.REFUSAL: ("refused", ("purpose", "by", "scope", "key", "reason")),
     kinds.RESET: ("resets", ("reason", "by")),
+    kinds.CLOCK: ("clocks", ("reason", "by")),
     kinds.FORFEIT: ("forfeits", ("reason", "by")),
 }
 COUNTED: Final = ("charges", "refused", "drawn", "returned")  #: counted for each day
@@ -108,7 +109,7 @@ def largest(url: str, over: Over) -> list[LargeCharge]:
                 facts = facts_of(entry)
                 line = LargeCharge(entry.number, facts.get("purpose"), facts.get("by"), ends)
                 found.append((summary.share(over.limits, cost), -entry.number, line))
-        if record is not None and calendar_period(record.every, entries.now()) > now:
+        if record is not None and calendar_period(record.every, entries.time_by(rows.stamp)) > now:
             found = open_ones()
     return [line for _, _, line in sorted(found, key=lambda one: one[:2], reverse=True)[:3]]
 

@@ -104,8 +104,13 @@ def _up(amount: float | str) -> str:
 
 
 def share_spent(scope: Mapping[str, Any]) -> float:
-    """Return the spent share of a scope's ε."""
-    return float(scope["spent"]["epsilon"]["upper"]) / max(float(Fraction(scope["cap"]["epsilon"])), 1e-300)
+    """Return the spent share of a scope's ε, or of its δ if that adds up and less of it is left."""
+    spent, cap = scope["spent"], scope["cap"]
+    share = float(spent["epsilon"]["upper"]) / max(float(Fraction(cap["epsilon"])), 1e-300)
+    if not float(spent.get("delta", 0)):
+        return share
+    half = 2 if "rho" in spent else 1  # beside zCDP
+    return max(share, half * float(spent["delta"]) / float(Fraction(cap["delta"])))
 
 
 def scope_row(each: Report) -> list[str]:
@@ -130,8 +135,9 @@ def scope_row(each: Report) -> list[str]:
 
 
 def renewing(scope: Mapping[str, object]) -> str:
-    """Return how often the cap of a scope renews, and which week, month or year this is; or ""."""
-    return f" a {scope['every']} ({scope['period']})" if "every" in scope else ""
+    """Return how often the cap of a scope renews, which period this is, and the cap of one charge; or ""."""
+    often = f" a {scope['every']} ({scope['period']})" if "every" in scope else ""
+    return often + (f"; one charge: ε {scope['charge_epsilon']}" if "charge_epsilon" in scope else "")
 
 
 def _ends(amounts: Report, *, up: bool) -> str:

@@ -13,6 +13,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import takewhile
@@ -20,12 +21,13 @@ from typing import Any, Final
 
 from msgspec import convert
 
-from dpaccount.errors import LedgerError, damaged
+from dpaccount.errors import InputError, LedgerError, damaged
 from dpaccount.exact import printed, shown
 from dpaccount.ledger.balances import rights, step_functions
 from dpaccount.ledger.balances.bodies import MOST_BODY, Part, Spending, formed, parts_of, read_body
 from dpaccount.ledger.balances.budget import Budget
 from dpaccount.ledger.balances.segment_tree import Opened, TooLargeError, marks_of, read_by, remember
+from dpaccount.ledger.balances.state import Asked as Waiting
 from dpaccount.ledger.balances.state import Over, Overlay, State, lineage, rows_of
 from dpaccount.ledger.entry import CERTIFIED, CHARGE, REFUSAL, REQUEST, RESERVATION, Entry
 from dpaccount.ledger.journal import entries
@@ -87,6 +89,7 @@ class Batch:
                 return replace(self._answer(request, None, str(error)), taken=True)
             return replace(self._answer(paid, known.number), known=True)
         state, facts = self._state(), self._facts(request)
+        self._check_clock(state, facts["time"])
         asks, over = convert(facts, Spending), None
         reason = denied = rights.denied(state, asks.by, asks.role, asks.scope, asks.time)
         # Who may not charge is not told what others spent.
@@ -96,7 +99,7 @@ class Batch:
         if not reason and denied is not None:
             reason = read_body(kind, body).approval(state)
             if reason == "":
-                return self._ask(request, kind, facts, body, dry_run=dry_run)
+                return self._ask(request, key, facts, kind, body, dry_run=dry_run)
         if dry_run and not (self.told and over):
             return replace(self._answer(request, None, reason), over=over)
         if reason is None:
@@ -132,20 +135,35 @@ class Batch:
             raise KeyTakenError(reason)
 
     def _ask(
-        self, request: Request, kind: str, facts: Mapping[str, object], body: str, *, dry_run: bool
+        self, request: Request, key: str | None, facts: dict[str, Any], kind: str, body: str, *, dry_run: bool
     ) -> Charge:
-        """Write down that a charge which takes an approval is asked for."""
-        what = "another person who may approve it must do so first"
-        if dry_run:
-            return self._answer(request, None, what)
-        asked = entries.as_written(request_for(kind, facts, json.loads(body)))
-        state = self._state()
+        """Write down that a charge which takes an approval is asked for, once under a key."""
+        what, state = "another person who may approve it must do so first", self._state()
+        waits = None if key is None else self._otherwise(state, key, facts)
+        if dry_run or waits:
+            return self._answer(request, None, waits or what)
+        asked = entries.as_written({**request_for(kind, facts, json.loads(body)), "key": key})
         entries.apply(self._rows, state, self._budget, REQUEST, asked)
         entry = self._rows.append(REQUEST, asked, state.text)
         state.nodes.keep(self._nodes)
         self.totals = self.totals.next(entry)
         said = f"entry {entry.number} asks for it; {what}, then repeat this"
         return self._answer(request, entry.number, said)
+
+    def _otherwise(self, state: State, key: str, facts: dict[str, Any]) -> str | None:
+        """Return how this charge is asked for under its key in other words: it would wait beside that."""
+        for number in (one.entry for _, one in state.register.items() if isinstance(one, Waiting)):
+            made = json.loads(self._bodies(number))
+            asked, mine = {**made, **made["facts"]}, {**facts, "key": key}
+            if any(asked.get(name) != mine.get(name) for name in ("digest", "by", "role", "key")):
+                continue
+            for name in ("purpose", *CERTIFIED):
+                if asked.get(name) != mine.get(name):
+                    return (
+                        f"entry {number} under this key has {name} {asked.get(name)!r}; repeat it so, or drop"
+                        f" it by `dpaccount ledger approve {number} --refuse`"
+                    )
+        return None
 
     def _joins(self, asked: list[Asked]) -> list[bool]:
         """Return which are charges with a bound, no cohort and a new key, each key once."""
@@ -162,14 +180,17 @@ class Batch:
         if rights.people(state) is not None:
             return None
         all_facts = [self._facts(request) for request, _ in run]
+        self._check_clock(state, all_facts[0]["time"])
         where = [convert(facts, Spending) for facts in all_facts]
         if len({(one.scope, one.time[:10]) for one in where}) > 1:
             return None
         try:
-            where[0].charge(state, [request.steps or [] for request, _ in run], self._bodies)
+            where[0].charge(state, each := [request.steps or [] for request, _ in run], self._bodies)
         except TooLargeError:
             return None
-        if state.over(self._budget, where[0].scope, SEARCHED_TOGETHER) is not None:
+        scope = where[0].scope
+        alone = any(state.over_one(self._budget, steps, scope) for steps in each)
+        if alone or state.over(self._budget, scope, SEARCHED_TOGETHER) is not None:
             return None
         charges = []
         for place, ((request, key), facts) in enumerate(zip(run, all_facts, strict=True), 1):
@@ -192,7 +213,8 @@ class Batch:
         except TooLargeError:
             limit = shown(self._budget.epsilon)
             return f"the charge would bring a unit beyond any budget, and the budget's ε is {limit}", None
-        over = state.over(self._budget, facts.get("scope"), SEARCHED)
+        over = state.over_one(self._budget, request.steps, facts.get("scope"))
+        over = over or state.over(self._budget, facts.get("scope"), SEARCHED)
         less = "; such plans add up to less in a ledger made with --measure gdp" if request.takers else ""
         return None if over is None else refusal(over) + less, over
 
@@ -204,6 +226,10 @@ class Batch:
 
     def _facts(self, request: Request) -> dict[str, Any]:
         return entries.stamped({**request.facts, "digest": request.digest}, self._rows.stamp)
+
+    def _check_clock(self, state: State, time: str) -> None:
+        if state.register.digest:  # else nothing follows from the time
+            entries.check_clock(self._rows, time)
 
     def _state(self) -> State:
         return self.totals.state(self._nodes.node, self._opened)
@@ -350,6 +376,7 @@ def same_charge(rows: Rows, known: Entry, request: Request, width: int) -> Reque
     entries.check_unchanged(rows, known)
     try:
         paid, body = formed(known, width)
+        request = _as_then(rows, known.number, body, request)
         if body.digest != request.digest or known.kind != (CHARGE if request.parts is None else RESERVATION):
             raise KeyTakenError(
                 f"the key {known.key!r} belongs to entry {known.number}, a different charge; use a new key"
@@ -367,6 +394,16 @@ def same_charge(rows: Rows, known: Entry, request: Request, width: int) -> Reque
             " elsewhere, so nothing is drawn for it; use a new key"
         )
     return replace(request, facts=entries.facts_of(known), steps=request.steps if request.parts else paid)
+
+
+def _as_then(rows: Rows, number: int, body: Any, request: Request) -> Request:
+    """Return the request for the units that its cohort had when this entry charged it: it may have grown."""
+    if request.then is None or body.units is None or body.cohort != request.facts["cohort"]:
+        return request
+    with suppress(InputError):  # of a plan for other units: a different charge
+        # The entry is not believed: its units must be those that the cohort was given.
+        return request.then(entries.units_before(rows, number, body.cohort))
+    return request
 
 
 def _pays(paid: list[Part], costs: list[Part], width: int) -> bool:
@@ -397,4 +434,6 @@ def refusal(over: Over) -> str:
             limit = f"ε {shown(budget.epsilon)} and {limit}"
     if not unit:  # of what is spent in different measures none says what one unit has spent
         return f"too many units differ to tell that none comes beyond {whose.format(limit)}: the most is {at}"
+    if over.of_one:
+        return f"the charge costs unit {unit} {at}, beyond {whose.format(limit)}"
     return f"the charge would bring unit {unit} to {at}, beyond {whose.format(limit)}"

@@ -1,10 +1,10 @@
 """The hash chain: every entry's digest covers the whole entry and the digest before it.
 
 A ledger is a list of entries, numbered from 0.  Entry 0 is the budget.  The others are charges and
-refusals; a charge's marks that drawing began and that its release is kept; scopes, cohorts, resets
-and forfeits; reservations, and marks that parts of them were drawn or returned; what people may do, what
-they ask for and what is approved.  The last entry of
-a commit holds the root of all balances, so the next charge that reads a changed balance detects it.
+refusals; a charge's marks that drawing began and that its release is kept; scopes, cohorts, resets,
+forfeits and clocks; reservations, and marks that parts of them were drawn or returned; what people
+may do, what they ask for and what is approved.  The last entry of a commit holds the
+root of all balances, so the next charge that reads a changed balance detects it.
 A copy of the head (the last digest) elsewhere detects any later change; without one, an attacker
 who rewrites every entry, all balances and the head leaves no trace.
 """
@@ -27,6 +27,7 @@ ROUNDS: Final = "rounds"  #: parts of a reservation are drawn
 RETURN: Final = "return"
 RESET: Final = "reset"
 FORFEIT: Final = "forfeit"  #: charges what may have been lost; undrawn charges close
+CLOCK: Final = "clock"  #: its time is right, after a pause or after a clock that was ahead
 GRANT: Final = "grant"  #: what a person may do in a scope; nothing, if it is revoked
 REQUEST: Final = "request"
 APPROVAL: Final = "approval"  #: of a request, or that it is refused
@@ -36,6 +37,7 @@ ARRANGING: Final = (
     COHORT,
     RESET,
     FORFEIT,
+    CLOCK,
     GRANT,
     APPROVAL,
 )  #: kinds that a server lets only some roles write
@@ -49,6 +51,10 @@ CERTIFIED: Final = ("certificate", "confirmed")
 
 ORIGIN: Final = "dpaccount/ledger/2"  #: the format; takes the place of a digest before entry 0
 RECORDS: Final = "records/2:"  #: before the digest of the records in a root; says how they are stored
+
+
+class OlderRecordsError(LedgerError):
+    """The records of a ledger are stored as an earlier version stored them; export and import it."""
 
 
 @dataclass(frozen=True)
@@ -101,14 +107,14 @@ class Entry:
         return self.begins() if before is None else self.follows(before.digest)
 
     def check_records(self) -> None:
-        """Raise `LedgerError` if its root has a digest of records as an earlier version stored them.
+        """Raise `OlderRecordsError` if its root has a digest of records as an earlier version stored them.
 
         Chains without records are the same in both, so the format of the ledger does not say it.
         """
         if isinstance(self.root, str) and self.root.count("|") == 5 and f"|{RECORDS}" not in self.root:
-            raise LedgerError(
+            raise OlderRecordsError(
                 "the ledger's scopes, cohorts and reservations are stored as an earlier version stored them;"
-                " use that version, or charge what was spent to a new ledger by `dpaccount ledger forfeit`"
+                " use that version, or make a new ledger by `dpaccount ledger export` and `import`"
             )
 
 

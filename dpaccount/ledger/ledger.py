@@ -261,9 +261,11 @@ class Ledger:
         confirms; `ledger verify --certificate` compares both with the document.  Raises
         `RefusedError`, `InputError` and `LedgerError` as `charge` does.
         """
-        units = None if cohort is None else self.units_of(cohort)
-        plan = plan if units is None else requests.for_units(plan, units)
-        request = requests.of_plan(self.budget, plan, purpose, by).within(scope, cohort, units)
+        if cohort is None:
+            request = requests.of_plan(self.budget, plan, purpose, by).within(scope)
+        else:
+            units = self.units_of(cohort)
+            request = requests.of_cohort(self.budget, plan, purpose, by, scope, cohort, units)
         return self.decide(request.naming(certificate), key, dry_run=dry_run)
 
     def charge_many(
@@ -460,20 +462,24 @@ class Ledger:
         by: str | None = None,
         *,
         every: str | None = None,
+        charge_epsilon: Exact | None = None,
     ) -> Entry:
         """Create the scope `name` ("team/ada" is below "team") or change its cap; return the entry.
 
         A charge in it must fit its cap (`epsilon`, `delta`; by default δ is the ledger's) and those
-        of all scopes above it.  `every` "week", "month" or "year" (UTC) the cap holds anew, which is
-        fixed when the scope is made.  A unit's loss in all of them is limited by the budget alone.
+        of all scopes above it.  `every` "day", "week", "month" or "year" (UTC) the cap holds anew,
+        which is fixed when the scope is made.  A unit's loss in all of them is limited by the budget alone.
+        A charge or reservation there that costs a unit more than `charge_epsilon` at the cap's δ is refused.
         Raises `BudgetError` for a cap below what is spent in it.
         """
         limits = {
             "epsilon": write_limit(exact_argument("epsilon", epsilon)),
             "delta": write_limit(self.budget.delta if delta is None else exact_argument("delta", delta)),
         }
-        renews = {} if every is None else {"every": every}
-        return self._arrange(kinds.SCOPE, {"scope": scope_name(name), **limits, **renews}, by)
+        more = {} if every is None else {"every": every}
+        if charge_epsilon is not None:
+            more["charge_epsilon"] = write_limit(exact_argument("charge epsilon", charge_epsilon))
+        return self._arrange(kinds.SCOPE, {"scope": scope_name(name), **limits, **more}, by)
 
     def check_scope(self, name: str) -> None:
         """Raise `InputError` if there is no such scope."""
@@ -491,9 +497,15 @@ class Ledger:
         facts = {"cohort": cohort_name(name), "units": ranges.joined(units), **more}
         return self._arrange(kinds.COHORT, facts, by)
 
-    def units_of(self, name: str) -> list[Cover]:
-        """Return a cohort's ranges of units; raises `InputError` if there is none."""
+    def units_of(self, name: str, key: str | None = None) -> list[Cover]:
+        """Return a cohort's ranges of units, those that it had when a charge with this `key` was made.
+
+        Raises `InputError` if there is none.
+        """
         with self._store.reading() as rows:
+            entry = None if key is None else rows.keyed(key)
+            if entry is not None and entries.facts_of(entry).get("cohort") == name:
+                return entries.units_before(rows, entry.number, name)
             return self._totals(rows).state(rows.node).cohort(name).units
 
     def reserve_plan(
@@ -585,6 +597,15 @@ class Ledger:
         """
         return self._arrange(kinds.RESET, {"reason": one_line("reason", reason)}, by)
 
+    def set_clock(self, reason: str | None = None, by: str | None = None) -> Entry:
+        """Say that this machine's clock is right, after a pause of more than 92 days; return the entry.
+
+        With a `reason` also after a clock that was ahead: the period that it began for the cap of a scope is
+        then the present one.  That takes two people where the ledger has rights.  On a PostgreSQL server the
+        time is the server's.
+        """
+        return self._arrange(kinds.CLOCK, {} if reason is None else {"reason": reason}, by)
+
     def forfeit(self, lost: Plan | None, reason: str, by: str | None = None) -> Entry:
         """Charge an upper bound of what was `lost` (None: nothing) after a move; return the entry.
 
@@ -674,6 +695,8 @@ class Ledger:
         by = self._store.by if by is None else by
         user = {} if by is None else {"by": one_line("name of who asks", by)}
         made = entries.stamped({**facts, **user}, rows.stamp)
+        if kind != kinds.CLOCK:
+            entries.check_clock(rows, made["time"])
         try:
             wanted = read_body(kind, entries.as_written(made))
         except ValueError as error:

@@ -20,6 +20,7 @@ from dpaccount.exact import Enclosure
 from dpaccount.forks import cached_property, unforked
 from dpaccount.ledger.balances import ranges
 from dpaccount.ledger.balances.budget import Budget, one_line
+from dpaccount.ledger.balances.ranges import Ranges
 from dpaccount.ledger.balances.state import Over
 from dpaccount.ledger.balances.step_functions import LAST_UNIT, MOST_PARTS, Cover, Step, spent_on, total, zero
 from dpaccount.ledger.entry import CERTIFIED
@@ -53,6 +54,8 @@ class Request:
     steps: list[Step] | None
     takers: list[str]
     parts: list[tuple[int, list[Step]]] | None = None
+    #: of a cohort: the same request when it had these units
+    then: "Callable[[Ranges], Request] | None" = field(default=None, compare=False)
     asked: float = field(default_factory=time.monotonic, compare=False)
 
     def within(
@@ -150,6 +153,17 @@ def of_theorem(
     amounts, curve = bounds[0]
     facts["curve"] = written(curve)
     return Request(facts, identity, spent_on(reach, tuple(map(rounded_up, amounts))), [])
+
+
+def of_cohort(
+    budget: Budget, plan: Plan, purpose: str, by: str | None, scope: str | None, cohort: str, units: Ranges
+) -> Request:
+    """Return the request to charge `plan` to a cohort of these units; the rest is as in `of_plan`."""
+
+    def then(units: Ranges) -> Request:
+        return of_plan(budget, for_units(plan, units), purpose, by).within(scope, cohort, units)
+
+    return replace(then(units), then=then)
 
 
 def for_units(plan: Plan, units: list[Cover]) -> Plan:

@@ -42,7 +42,7 @@ def shown_at(rows: Rows, totals: Totals, budget: Budget) -> Shown:
     """Return the result of `Ledger.show`; `spent` and `remaining` are those of the period."""
     try:
         state = totals.state(rows.node)
-        tree, year = state.period_tree(), state.year_tree(int(entries.now()[:4]))
+        tree, year = state.period_tree(), state.year_tree(int(entries.time_by(rows.stamp)[:4]))
         over = state.over(budget, None, LOOKED_AT)
         if over is not None and over.unit:
             raise damaged("more is spent than the ledger's budget, or its life cap, allows")
@@ -87,12 +87,12 @@ def more_like_last(rows: Rows, totals: Totals, budget: Budget) -> tuple[int, int
     def fits(times: int) -> bool:
         state = totals.state(rows.node)
         scaled = [(unit, tuple(times * one for one in amounts)) for unit, amounts in steps]
-        renew(state, where.scope, entries.now(), lambda number: entries.body_of(rows, number))
+        renew(state, where.scope, entries.time_by(rows.stamp), lambda number: entries.body_of(rows, number))
         try:
             state.spend([scaled], where.scope)
         except TooLargeError:
             return False
-        return state.over(budget, where.scope) is None
+        return (state.over_one(budget, steps, where.scope) or state.over(budget, where.scope)) is None
 
     return last.number, least_integer(lambda times: not fits(times), 0, MOST_MORE + 1) - 1
 
@@ -128,7 +128,8 @@ def _request(rows: Rows, state: State, budget: Budget, asked: Asked) -> dict[str
             wants["units"] = units if wanted.cohort else [units[0][0], units[-1][1]]
         most = step_functions.most(steps, budget.width)
         wants["epsilon"] = budget.measure.enclosure(most, budget.delta).as_amount()["upper"]
-    lapsed = rights.unapproved(state, asked, wanted.approver, entries.now()) is not None
+    day = wanted.approved_on(state, entries.now())
+    lapsed = rights.unapproved(state, asked, wanted.approver, day) is not None
     who = {"by": body.by or body.role, "approved": None if lapsed else asked.approved}
     return {"entry": asked.entry, "asks": body.asks, **who, "wants": wants}
 
@@ -156,24 +157,25 @@ def scopes(
 ) -> Iterator[tuple[str, Budget, SpentTree, dict[str, str]]]:
     """Yield the name, the limits and the tree of every scope, sorted by name, as a charge now finds them.
 
-    The last says how often the cap renews, and which week, month or year this is.
+    The last says how often the cap renews, which day, week, month or year this is, and the ε of one charge.
     """
     names = [name for name, _ in state.register.items() if name.startswith("scope ")]
     for name in sorted(one.removeprefix("scope ") for one in names):
-        renew(state, name, entries.now(), lambda number: entries.body_of(rows, number))
+        renew(state, name, entries.time_by(rows.stamp), lambda number: entries.body_of(rows, number))
         record = state.existing_scope(name)
-        renews = {"every": record.every, "period": record.began}
+        more = {"every": record.every, "period": record.began} if record.every else {}
+        more |= {"charge_epsilon": record.charge_epsilon} if record.charge_epsilon else {}
         limits = budget.capped(record.epsilon, record.delta)
-        yield name, limits, state.scope_tree(record), renews if record.every else {}
+        yield name, limits, state.scope_tree(record), more
 
 
-def scope(name: str, limits: Budget, tree: SpentTree, renews: dict[str, str]) -> Shown:
+def scope(name: str, limits: Budget, tree: SpentTree, more: dict[str, str]) -> Shown:
     """Return a scope's cap, and what is spent in this period and remains under that cap alone."""
     spent = tree.root.peak
     return {
         "scope": name,
         "cap": cap(limits),
-        **renews,
+        **more,
         "spent": amounts(limits, spent),
         "remaining": amounts(limits, limits.room(spent), up=False),
         "worst_unit": worst_unit(limits, tree),

@@ -102,13 +102,14 @@ def server_thread() -> Iterator[ServerThread]:
 class ServiceProcess:
     """A service in a process of its own, which can be killed."""
 
-    def __init__(self, served: Served, port: int = 0) -> None:
-        self.served, self.port = served, port
+    def __init__(self, served: Served, port: int = 0, more: tuple[str, ...] = ()) -> None:
+        self.served, self.port, self.more = served, port, more
         self.log = served.file.with_name(f"service {next(NUMBERS)}.log")
         self.begin()
 
     def begin(self) -> None:
         words = ["--ledger", self.served.ledger, "--port", str(self.port), "--tokens", str(self.served.file)]
+        words += self.more
         code = "from dpaccount_packages import command; command()"
         with self.log.open("ab") as log:
             before = log.tell()

@@ -96,7 +96,9 @@ def test_it_answers_as_a_ledger_of_ones_own(served, remote, tmp_path, monkeypatc
         lambda one: {**one.show(), "head": None, "worst_unit": None, "scopes": without_units(one)},
     ]
     arranging: list[Callable[[Ledger], object]] = [
-        lambda one: one.set_scope("team/ada", "1/10", every="week").kind,
+        lambda one: one.set_scope("team/ada", "1/10", every="day", charge_epsilon="1/100").kind,
+        lambda one: one.show()["scopes"][1],
+        lambda one: one.set_clock().kind,
         lambda one: one.set_scope("team/ada", Fraction(1, 10**9), 0).kind,
         lambda one: one.set_scope("team", "1/1000"),
         lambda one: one.name_cohort("adults", [(1, 9), (20, 30)], grows=True).kind,

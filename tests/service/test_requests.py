@@ -287,6 +287,45 @@ def test_only_a_token_for_that_arranges(served):
     assert (status, low["kind"], one_sentence(low)) == (409, "budget", True)
 
 
+@pytest.mark.parametrize("size", ["1/100", None])
+def test_a_charge_of_a_cohort_is_the_same_after_it_has_grown(served, monkeypatch, size):
+    body = charge(size or "1/100", cohort="adults", scope="team")
+    if size is None:  # not priced at once
+        body["plan"]["events"] *= 5
+    grow = lambda *units: served.ask(  # noqa: E731
+        "POST", "/v1/cohort", {"name": "adults", "units": units, "grows": True}, "officer"
+    )
+    assert grow([1, 9])[0] == 200
+    first = served.ask("POST", "/v1/charges", body)[1]
+    assert grow([1, 9], [20, 30])[0] == 200
+    again = served.ask("POST", "/v1/charges", body)[1]
+    assert (again["entry"], again["already_charged"]) == (first["entry"], True)
+    assert served.ask("POST", "/v1/charges", {**body, "cohort": None})[0] == 409
+    # It is charged, and the cohort grows, after its units were looked for: the client asks again.
+    units, late = Ledger.units_of, {**body, "key": "late"}
+
+    def raced(ledger, name, key=None):
+        found = units(ledger, name, key)
+        monkeypatch.setattr(Ledger, "units_of", units)
+        assert served.ask("POST", "/v1/charges", late)[0] == 200
+        assert grow([1, 9], [20, 40])[0] == 200
+        return found
+
+    monkeypatch.setattr(Ledger, "units_of", raced)
+    assert served.ask("POST", "/v1/charges", late)[1]["already_charged"] is True
+    assert grow([1, 9], [20, 50])[0] == 200
+    found = units
+
+    def stale(ledger, name, key=None):
+        monkeypatch.setattr(Ledger, "units_of", found)
+        return found(ledger, name)
+
+    monkeypatch.setattr(Ledger, "units_of", stale)
+    status, answer = served.ask("POST", "/v1/charges", late)
+    assert (status, one_sentence(answer)) == (503, True)
+    assert served.ask("POST", "/v1/charges", late)[1]["already_charged"] is True
+
+
 def test_rights_in_the_chain_and_approvals_hold_for_the_persons_of_tokens(served):
     """A token lets a person ask; whether the person may is the ledger's own right, once there is one."""
     _, served.secrets["chief"] = served.tokens.add("chief", None, None, arrange=True)

@@ -30,7 +30,7 @@ Part = tuple[int, list[Step]]  #: n equal parts of a reservation, and what each 
 Bodies = Callable[[int], str]  #: returns the body of an entry, by its number
 
 #: kinds that a person asks for and another approves
-ASKED_FOR: Final = (kinds.CHARGE, kinds.RESERVATION, kinds.RESET, kinds.SCOPE, kinds.GRANT)
+ASKED_FOR: Final = (kinds.CHARGE, kinds.RESERVATION, kinds.RESET, kinds.SCOPE, kinds.CLOCK, kinds.GRANT)
 #: characters of an entry, other than of kinds that hold amounts over units, or a release
 MOST_BODY: Final = 2**22
 UNLIMITED: Final = (kinds.CHARGE, kinds.RESERVATION, kinds.FORFEIT, kinds.REQUEST, kinds.RELEASE)
@@ -77,12 +77,16 @@ class Body(Signed, frozen=True, kw_only=True):
         what = {name: members[name] for name in members if name not in ("time", "by", "role")}
         return rights.asked_name(self.by or self.role or "", [type(self).__name__, what])
 
+    def approved_on(self, state: State, time: str) -> str:
+        """Return the day on which an approval of it must not have ended, at a time."""
+        return rights.latest_day(state, time)
+
     def approval(self, state: State) -> str | None:
         """Use up the approval of a request for it; return why there is none, "" if nobody asked."""
         asked: records.Asked | None = state.register.get(self.asked)
         if asked is None:
             return ""
-        reason = rights.unapproved(state, asked, self.approver, self.time)
+        reason = rights.unapproved(state, asked, self.approver, self.approved_on(state, self.time))
         if reason is None:
             state.register.put(self.asked, None)
         return reason
@@ -223,6 +227,8 @@ class ReservationBody(Requested, frozen=True, kw_only=True):
             raise InputError("the reservation has too many parts", "reserve at most 2^53")
         if (reason := self.permit(state)) is not None:
             raise BudgetError(reason or "another person must approve it")
+        if state.over_one(budget, spends(self, state.width), self.scope) is not None:
+            raise BudgetError("all parts together cost more than one charge there may")
         self.charge(state, list(self.costs(state.width, self.everything)), bodies)
         record = records.Reservation(sha256(bodies(number)), self.everything)
         state.register.put(f"reservation {number}", record)
@@ -279,12 +285,16 @@ class ReturnBody(RoundsBody, frozen=True, kw_only=True):
 
 
 class ScopeBody(Body, frozen=True, kw_only=True):
-    """A scope, its cap, and how often that renews, which is fixed when it is made (None: as it is)."""
+    """A scope, its cap, how often that renews, which is fixed when it is made, and the ε of one charge.
+
+    None: as it is.
+    """
 
     scope: str
     epsilon: str
     delta: str
     every: str | None = None
+    charge_epsilon: str | None = None
 
     def check(self, state: State) -> None:
         """Raise `InputError` for a malformed cap, or one that renews otherwise."""
@@ -297,12 +307,14 @@ class ScopeBody(Body, frozen=True, kw_only=True):
             raise InputError(f"how often the cap of {self.scope} renews cannot change", "make another scope")
 
     def takes_two(self, state: State) -> bool:
-        """Return whether the cap is raised."""
+        """Return whether a cap is raised."""
         old = state.scope(scope_name(self.scope))
         if old is None:
             return False
-        before, after = cap(old.epsilon, old.delta), cap(self.epsilon, self.delta)
-        return any(new > most for new, most in zip(after, before, strict=True))
+        caps = [(cap(self.epsilon, self.delta), cap(old.epsilon, old.delta))]
+        if old.charge_epsilon and self.charge_epsilon is not None:
+            caps += [(cap(self.charge_epsilon, "0"), cap(old.charge_epsilon, "0"))]
+        return any(new > most for pair in caps for new, most in zip(*pair, strict=True))
 
     def apply(self, state: State, budget: Budget, number: int, bodies: Bodies) -> None:
         """Make the scope, or change its cap, which what is spent in it must fit."""
@@ -313,6 +325,8 @@ class ScopeBody(Body, frozen=True, kw_only=True):
                 raise InputError(f"there is no scope {above}", f"make it before {name}")
         capped = budget.capped(self.epsilon, self.delta)
         limits = {"epsilon": shown(capped.epsilon), "delta": shown(capped.delta)}
+        if self.charge_epsilon is not None:
+            limits["charge_epsilon"] = shown(budget.capped(self.charge_epsilon, self.delta).epsilon)
         renew(state, name, self.time, bodies)
         record = state.scope(name)
         if record is not None:
@@ -383,6 +397,50 @@ class ResetBody(Body, frozen=True, kw_only=True):
         drop_approvals(state, bodies, lambda _, wanted: isinstance(wanted, ResetBody))
         for _, reserved, left in waiting:
             state.add_period(change_of(reserved.costs(state.width, left), state.width), reserved.scope)
+
+
+class ClockBody(Body, frozen=True, kw_only=True):
+    """Says that its time is right: with a `reason` also after a clock that was ahead, else after a pause."""
+
+    reason: str | None = None
+
+    def approved_on(self, state: State, time: str) -> str:
+        """Return the day of the time itself: the latest in the chain is of the clock that was ahead."""
+        return time[:10]
+
+    def takes_two(self, state: State) -> bool:
+        """Return whether a clock was ahead: what it began then is of the time that is said to be right."""
+        return bool(self._set_right(state))
+
+    def check(self, state: State) -> None:
+        """Raise `InputError` for periods to be set right without a reason."""
+        if self.reason is not None:
+            one_line("reason", self.reason)
+        elif self._set_right(state):
+            raise InputError("a clock was ahead, and began later periods", "set them right with --reason")
+
+    def apply(self, state: State, budget: Budget, number: int, bodies: Bodies) -> None:
+        """Set right what a clock that was ahead began; all that is spent since then counts in it."""
+        self.check(state)
+        for name, record in self._set_right(state).items():
+            state.register.put(name, record)
+            if name == "year":
+                state.drop(records.YEAR, records.YEAR)
+
+    def _set_right(self, state: State) -> dict[str, records.Record]:
+        """Return the records of what began later than now, as they should be."""
+        right = dict[str, records.Record]()
+        for name, one in state.register.items() if state.register.digest else ():
+            if isinstance(one, records.Scope):
+                began = calendar_period(one.every, self.time)
+                if one.began > began:
+                    right[name] = structs.replace(one, began=began)
+            elif isinstance(one, records.Year) and one.year > self.year:
+                # what this year spent before is counted no more: the sum of the life is no less
+                right[name] = records.Year(self.year, None)
+            elif isinstance(one, records.Rights) and one.latest > self.time[:10]:
+                right[name] = structs.replace(one, latest=self.time[:10])
+        return right
 
 
 class GrantBody(Body, frozen=True, kw_only=True):
@@ -489,7 +547,8 @@ class ApprovalBody(Body, frozen=True, kw_only=True):
         if record is None or (record.entry, record.body) != (self.request, sha256(text)):
             raise BudgetError(f"entry {self.request} is no request that waits")
         may, where = wanted.approver
-        if self.approved and rights.unapproved(state, record, wanted.approver, self.time) is None:
+        day = wanted.approved_on(state, self.time)
+        if self.approved and rights.unapproved(state, record, wanted.approver, day) is None:
             raise BudgetError(f"entry {self.request} is approved, and was not made yet")
         if self.until and not (self.approved and self._days in range(rights.MOST_DAYS + 1)):
             raise InputError(
@@ -538,6 +597,7 @@ class ReleaseBody(msgspec.Struct, frozen=True):
 _TYPES: Final[dict[str, type[msgspec.Struct]]] = {
     kinds.APPROVAL: ApprovalBody,
     kinds.CHARGE: ChargeBody,
+    kinds.CLOCK: ClockBody,
     kinds.COHORT: CohortBody,
     kinds.DRAWING: DrawingBody,
     kinds.FORFEIT: ForfeitBody,

@@ -16,7 +16,7 @@ from dpaccount.relation import RELATIONS, bounded_row, radius_of
 MAX_TEXT = 1000
 MAX_EPSILON = 10**300
 PERIOD = "period_"  #: before epsilon and delta in an entry 0 with a life cap
-RENEWALS: Final = ("week", "month", "year")  #: how often the cap of a scope may renew, in UTC
+RENEWALS: Final = ("day", "week", "month", "year")  #: how often the cap of a scope may renew, in UTC
 OF_DATA: Final = ("dataset", "declaration")
 DEFAULT_MEASURE = "approximate"  #: takes whatever `release` makes
 
@@ -192,11 +192,11 @@ def _number(text: str) -> Fraction:
 
 
 def calendar_period(every: str, time: str) -> str:
-    """Return the week, month or year of a time, both in ISO 8601, "" for none; later ones sort later.
+    """Return the day, week, month or year of a time, both in ISO 8601, "" for none; later ones sort later.
 
     >>> [calendar_period(every, "2027-01-03") for every in RENEWALS]
-    ['2026-W53', '2027-01', '2027']
+    ['2027-01-03', '2026-W53', '2027-01', '2027']
     """
     day = date.fromisoformat(time[:10])
     week = "{:04}-W{:02}".format(*day.isocalendar()[:2])
-    return {"week": week, "month": time[:7], "year": time[:4]}.get(every, "")
+    return {"day": time[:10], "week": week, "month": time[:7], "year": time[:4]}.get(every, "")

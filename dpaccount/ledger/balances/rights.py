@@ -44,22 +44,27 @@ def holds(state: State, person: str, may: str, scope: str | None, time: str) -> 
     known = people(state)
     if known is None:
         return False
-    places, day = ["", *lineage(scope)], max(time[:10], known.latest)
+    places, day = ["", *lineage(scope)], latest_day(state, time)
     return any(
         (one.person, one.may) == (person, may) and one.scope in places and (not one.until or day <= one.until)
         for one in known.grants
     )
 
 
-def unapproved(state: State, asked: Asked, approver: tuple[str, str | None], time: str) -> str | None:
-    """Return why what was asked for is not approved at a time; None if it is, by whom `approver` says may."""
+def latest_day(state: State, time: str) -> str:
+    """Return the day of a time, or the latest in the chain if that is later."""
     known = people(state)
+    return max(time[:10], known.latest if known else "")
+
+
+def unapproved(state: State, asked: Asked, approver: tuple[str, str | None], day: str) -> str | None:
+    """Return why what was asked for is not approved on a day; None if it is, by whom `approver` says may."""
     if not asked.approved:
         changed = "or not since a right or a cap changed"
         return f"entry {asked.entry} asked for it, and nobody has approved it yet, {changed}"
-    if asked.until and max(time[:10], known.latest if known else "") > asked.until:
+    if asked.until and day > asked.until:
         return f"entry {asked.entry} was approved until {asked.until}; it must be approved again"
-    if not holds(state, asked.approved, *approver, time):
+    if not holds(state, asked.approved, *approver, day):
         return f"entry {asked.entry} was approved by {asked.approved}, who may not do so any more"
     return None
 

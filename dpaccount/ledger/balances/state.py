@@ -82,7 +82,8 @@ class Reservation(Record, frozen=True):
 class Scope(Record, frozen=True, omit_defaults=True):
     """A scope's area, the period that its root is of, its cap, and how often that renews.
 
-    `began` is the week, month or year that its root is of (`calendar_period`).
+    `began` is the day, week, month or year that its root is of (`calendar_period`), `charge_epsilon` what one
+    charge may cost at the cap's δ ("": as much as fits).
     """
 
     area: Annotated[int, msgspec.Meta(ge=SCOPES, lt=MOST_AREAS)]
@@ -90,11 +91,13 @@ class Scope(Record, frozen=True, omit_defaults=True):
     root: str
     epsilon: str
     delta: str
-    every: Annotated[str, msgspec.Meta(pattern="^(week|month|year)?$")] = ""
+    every: Annotated[str, msgspec.Meta(pattern="^(day|week|month|year)?$")] = ""
     began: str = ""
+    charge_epsilon: str = ""
 
     def __post_init__(self) -> None:
         cap(self.epsilon, self.delta)
+        cap(self.charge_epsilon or "0", self.delta)
 
     def renewed(self, time: str) -> str | None:
         """Return the calendar period that begins if something is charged at this time; None if none does.
@@ -216,6 +219,7 @@ class Over(NamedTuple):
     total: Amounts
     scope: str | None  #: None: of the ledger
     of_life: bool = False
+    of_one: bool = False  #: one charge alone exceeds it
 
 
 class Register:
@@ -398,6 +402,17 @@ class State:
             excess = spent.beyond(limits.fits, sought)
             if excess is not None:
                 return Over(whose, limits, *excess, scope_of, of_life=whose == _LIFE)
+        return None
+
+    def over_one(self, budget: Budget, steps: list[Step], scope: str | None) -> Over | None:
+        """Return which cap for one charge this charge exceeds, of its scope and those above; None if none."""
+        for name in lineage(scope):
+            record = self.existing_scope(name)
+            limits = budget.capped(record.charge_epsilon, record.delta) if record.charge_epsilon else None
+            beyond = (step for step in steps if limits is not None and not limits.fits(step[1]))
+            if (step := next(beyond, None)) is not None and limits is not None:
+                whose = f"the {{}} that one charge in the scope {name} may cost"
+                return Over(whose, limits, *step, name, of_one=True)
         return None
 
     def spend(self, functions: Iterable[list[Step]], scope: str | None, *, back: bool = False) -> None:

@@ -8,23 +8,27 @@ each new entry is verified, one by one.  Balances that a charge reads must match
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from itertools import islice
 from secrets import token_hex
-from typing import Any
+from typing import Any, Final
 
 from dpaccount.documents import canonical
 from dpaccount.errors import DpaccountError, InputError, LedgerError, ReceiptError, damaged
 from dpaccount.ledger import entry as kinds
-from dpaccount.ledger.balances import bodies, step_functions
+from dpaccount.ledger.balances import bodies, ranges, step_functions
 from dpaccount.ledger.balances.bodies import formed
 from dpaccount.ledger.balances.budget import Budget, read_budget
+from dpaccount.ledger.balances.ranges import Ranges
 from dpaccount.ledger.balances.segment_tree import Opened
 from dpaccount.ledger.balances.state import State
 from dpaccount.ledger.balances.step_functions import Step
 from dpaccount.ledger.entry import Entry
 from dpaccount.ledger.stores.rows import Rows, watched
 from dpaccount.noise import process
+
+PAUSE: Final = 92  #: days without an entry, no fewer than a quarter has, after which a clock is not believed
+LOOKED_BACK: Final = 10_000  #: entries among which the latest is looked for
 
 
 @dataclass(frozen=True)
@@ -142,13 +146,48 @@ def stamped(facts: Mapping[str, Any], stamp: Mapping[str, str]) -> dict[str, Any
     """Return the facts of a new entry with its time, a salt, and what a server knows of the client."""
     # The salt keeps the head from revealing a key, which may depend on private data, and makes the entry
     # unique: after an interrupted commit it is looked up by its digest.
-    return {**facts, **stamp, "time": now(), "salt": token_hex(16)}
+    return {**facts, "time": time_by(stamp), **stamp, "salt": token_hex(16)}
+
+
+def check_clock(rows: Rows, time: str) -> None:
+    """Refuse a new entry of a file long after the latest one: its writer's clock may be ahead.
+
+    A server says the time itself.  After a wrong clock caps would renew, and rights end, too early, and then
+    not before that day.  So nothing is ahead by more than `PAUSE` days, unless somebody says it is right.
+    """
+    last = None if "time" in rows.stamp else rows.last_but(kinds.RELEASE, kinds.DRAWING)
+    before = "" if last is None else _day(last)
+    if before and _after(time, before) > PAUSE:
+        before = _latest(rows) or before  # a clock that is behind makes no other one ahead
+    if before and _after(time, before) > PAUSE:
+        raise InputError(
+            f"the latest entry is of {before}, and this machine's clock says {time[:10]}",
+            "set the clock, or if the ledger has rested run `dpaccount ledger clock --after-a-pause`",
+        )
+
+
+def _latest(rows: Rows) -> str:
+    """Return the latest day of entries whose clock was believed, since somebody said what is right."""
+    latest = ""
+    for entry in rows.entries(max(1, rows.head()[0] - LOOKED_BACK)):
+        day = _day(entry) if f"|{kinds.RECORDS}" in (entry.root or "") else ""
+        if entry.kind not in (kinds.RELEASE, kinds.DRAWING):
+            latest = day if entry.kind == kinds.CLOCK else max(latest, day)
+    return latest
+
+
+def _day(entry: Entry) -> str:
+    return str(facts_of(entry).get("time", ""))[:10]  # entry 0 has none
+
+
+def _after(time: str, day: str) -> int:
+    return (date.fromisoformat(time[:10]) - date.fromisoformat(day)).days
 
 
 def check_server(rows: Rows, totals: Totals) -> None:
     """Refuse to write to another server or copy than the one that the last entry was written to."""
     here = rows.stamp.get("server")
-    signed = here and (totals.signed or rows.before_releases())
+    signed = here and (totals.signed or rows.last_but(kinds.RELEASE))
     if signed and facts_of(signed).get("server") not in (None, here):
         raise LedgerError(
             "the ledger was last written on another server, or to another copy: what was charged there since"
@@ -277,6 +316,17 @@ def check_unchanged(rows: Rows, entry: Entry) -> None:
         raise damaged(f"entry {entry.number} was changed")
 
 
+def units_before(rows: Rows, number: int, cohort: str) -> Ranges:
+    """Return the units that a cohort had before the entry with this number."""
+    while (entry := rows.before(number, kinds.COHORT)) is not None:
+        check_unchanged(rows, entry)
+        body: bodies.CohortBody = bodies.read_body(entry.kind, entry.body)
+        if body.cohort == cohort:
+            return ranges.read(body.units)
+        number = entry.number
+    raise damaged(f"the cohort {cohort} is missing")
+
+
 def check_linked(rows: Rows, number: int, about: int | None = None) -> tuple[int, set[str]]:
     """Verify the chain after an entry; raises `LedgerError` if an entry was changed or removed.
 
@@ -346,6 +396,11 @@ def as_written(body: dict[str, Any]) -> str:
         return canonical(body).decode()
     except (TypeError, ValueError):
         raise InputError("a release is kept as JSON", "give text, finite numbers, lists and tables") from None
+
+
+def time_by(stamp: Mapping[str, str]) -> str:
+    """Return the current time: a server's own, which it stamps, or this machine's."""
+    return stamp.get("time") or now()
 
 
 def now() -> str:

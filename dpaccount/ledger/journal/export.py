@@ -10,8 +10,9 @@ import msgspec
 
 from dpaccount.documents import canonical
 from dpaccount.errors import LedgerError
-from dpaccount.ledger.entry import ORIGIN, Entry
+from dpaccount.ledger.entry import ORIGIN, Entry, OlderRecordsError
 from dpaccount.ledger.journal.entries import check_linked
+from dpaccount.ledger.journal.older import rewritten
 from dpaccount.ledger.journal.verify import Fault, replayed, scratch
 from dpaccount.ledger.stores.place import address
 from dpaccount.ledger.stores.rows import Rows, begin
@@ -37,16 +38,33 @@ def lines(url: str) -> Iterator[bytes]:
 def imported(file: Path, url: str) -> dict[str, Any]:
     """Make a new ledger of exported lines, with the same head; return ``{"file", "entries", "head"}``.
 
-    Every digest and balance is recomputed first.  Raises `LedgerError` for lines that are not a
-    valid ledger, and if the new file exists.
+    Every digest and balance is recomputed first.  Of lines whose records an earlier version stored the
+    roots and digests are new, and ``was`` is the head that they had.  Raises `LedgerError` for lines that
+    are not a valid ledger, and if the new file exists.
     """
-    new = address(url)
     source = _Lines(file)
+    try:
+        return _made(source, url)
+    except OlderRecordsError:
+        pass
+    except Fault as fault:
+        raise _invalid(file, fault) from None
+    try:
+        with rewritten(source, SCHEMA) as lines:
+            return {**_made(_Lines(lines), url), "was": source.head()[1]}
+    except Fault as fault:
+        raise _invalid(file, fault) from None
+
+
+def _invalid(file: Path, fault: Fault) -> LedgerError:
+    return LedgerError(f"{file} is no valid ledger (first bad: {fault}); export it again")
+
+
+def _made(source: "_Lines", url: str) -> dict[str, object]:
+    """Make a ledger of a valid chain; raises `Fault` for another one."""
+    new = address(url)
     with scratch() as totals:
-        try:
-            chain = replayed(source, totals)
-        except Fault as fault:
-            raise LedgerError(f"{file} is no valid ledger (first bad: {fault}); export it again") from None
+        chain = replayed(source, totals)
         create(new, lambda connection, _: begin(connection, source.entries(), totals.nodes()))
     return {"file": str(new.path), "entries": chain.at.number, "head": chain.at.digest}
 

@@ -128,11 +128,11 @@ def chain_of(entries: Iterable[Entry], scratch: Rows) -> "Chain":
 class Chain:
     """The entries verified so far, and a batch of charges that are not yet added to the balances.
 
-    `at` is the last entry; `state` has the balances before that batch.
+    `at` is the last entry; `state` has the balances before that batch, which begins after `alone` charges.
     """
 
     def __init__(self, at: Entry, budget: Budget, state: State, scratch: Nodes, alone: int) -> None:
-        self.at, self.budget, self.state, self._scratch, self._alone = at, budget, state, scratch, alone
+        self.at, self.budget, self.state, self._scratch, self.alone = at, budget, state, scratch, alone
         self._bodies: dict[int, str] = {}  #: of reservations, by entry
         self._kept: list[tuple[Entry, Formed]] = []
         self._begun = set[tuple[str, str]]()  #: calendar periods of scopes that the batch begins
@@ -157,10 +157,14 @@ class Chain:
         elif entry.kind in CHANGING:
             self._change(entry)
         self.at = entry
-        enough = self._taken <= self._alone or len(self._kept) >= TOGETHER
+        enough = self._taken <= self.alone or len(self._kept) >= TOGETHER
         if self._kept and enough and entry.root is not None:
             self.add_up()
         return self
+
+    def agrees(self, entry: Entry) -> bool:
+        """Return whether an entry's root is that of the balances."""
+        return entry.root == self.state.text
 
     def add_up(self) -> None:
         """Add the batch; its last root must match, and every limit must hold."""
@@ -201,7 +205,7 @@ class Chain:
         body = bodies.apply(self.state, self.budget, entry.kind, entry.number, self._body)
         if entry.kind not in (REQUEST, RESERVATION):  # only these are read again
             del self._bodies[entry.number]
-        if entry.root != self.state.text:
+        if not self.agrees(entry):
             raise Fault(entry.number)
         self._check_fits({body.scope if isinstance(body, Spending | ScopeBody) else None})
         self.state.keep(self._scratch)
@@ -213,15 +217,17 @@ class Chain:
 
     def _adds(self, charges: list[tuple[Entry, Formed]]) -> bool:
         """Add charges; return whether they are allowed and lead to the root of the last of them."""
-        wanted = charges[-1][0].root
+        added = [charge for _, charge in charges]
         try:
-            if any(charge.where.permit(self.state) is not None for _, charge in charges):
+            if any(charge.where.permit(self.state) is not None for charge in added):
                 return False
-            for where, functions in together(charge for _, charge in charges):
+            if any(self.state.over_one(self.budget, steps, where.scope) for steps, where in added):
+                return False
+            for where, functions in together(added):
                 where.charge(self.state, functions, self._body)
         except BAD_ENTRY:
             return False
-        return self.state.text == wanted
+        return self.agrees(charges[-1][0])
 
     def _check_fits(self, scopes: set[str | None]) -> None:
         if any(self.state.over(self.budget, scope) is not None for scope in scopes):

@@ -11,7 +11,7 @@ from functools import cache
 from typing import Any, Final, Protocol, TypeVar
 
 from dpaccount.errors import LedgerError, damaged
-from dpaccount.ledger.entry import CHARGE, ORIGIN, RELEASE, RESERVATION, Entry, seal
+from dpaccount.ledger.entry import CHARGE, ORIGIN, RESERVATION, Entry, seal
 
 TABLES: Final = (
     "CREATE TABLE ledger (format TEXT NOT NULL PRIMARY KEY, last INTEGER NOT NULL, head TEXT NOT NULL)",
@@ -102,7 +102,7 @@ class Rows:
         self._head: tuple[int, str] | None = None
         self._written: tuple[int, Entry] | None = None  #: first number added, last entry added
         self._nodes: dict[int, Any] = {}  #: cache of nodes that were prefetched or put
-        self.stamp: Mapping[str, str] = {}  #: role and server that entries record; empty in a file
+        self.stamp: Mapping[str, str] = {}  #: role, server and time that entries record; empty in a file
         self.writes = False  #: whether a server granted the write lock
 
     def check(self) -> None:
@@ -159,14 +159,20 @@ class Rows:
         """Return the last entry with this digest, or None."""
         return self._first(f"{self.select} WHERE digest = ? ORDER BY number DESC LIMIT 1", head)
 
-    def before_releases(self) -> Entry | None:
-        """Return the last entry that is not a release (releases record no server), or None."""
-        return self._first(f"{self.select} WHERE kind <> ? ORDER BY number DESC LIMIT 1", RELEASE)
+    def last_but(self, kind: str, other: str = "") -> Entry | None:
+        """Return the last entry of another kind than these, or None."""
+        query = f"{self.select} WHERE kind NOT IN (?, ?) ORDER BY number DESC LIMIT 1"
+        return self._first(query, kind, other)
 
     def last_spending(self) -> Entry | None:
         """Return the last charge or reservation, or None."""
         query = f"{self.select} WHERE kind IN (?, ?) ORDER BY number DESC LIMIT 1"
         return self._first(query, CHARGE, RESERVATION)
+
+    def before(self, number: int, kind: str) -> Entry | None:
+        """Return the last entry of this kind before a number, or None."""
+        query = f"{self.select} WHERE kind = ? AND number < ? ORDER BY number DESC LIMIT 1"
+        return self._first(query, kind, number)
 
     def unlawful(self) -> int | None:
         """Return the first entry whose role lacked the right to write it; files have no roles."""

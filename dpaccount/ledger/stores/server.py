@@ -40,7 +40,9 @@ from dpaccount.noise import process
 
 #: kinds whose number must be in the table arrangements, writable by roles that may arrange only;
 #: the server records the transaction of both rows: a number inserted by another one does not count
-ARRANGES: Final[LiteralString] = "kind IN ('scope', 'cohort', 'reset', 'forfeit', 'grant', 'approval')"
+ARRANGES: Final[LiteralString] = (
+    "kind IN ('scope', 'cohort', 'reset', 'forfeit', 'clock', 'grant', 'approval')"
+)
 _UNREGISTERED: Final = (
     f"e.{ARRANGES} AND NOT EXISTS (SELECT FROM arrangements a WHERE a.number = e.number AND a.made = e.made)"
 )
@@ -125,6 +127,8 @@ class ServerRows(Rows):
         self, session: ServerSession, name: str, schema: str, opening: str, wants: Prefetch | None
     ) -> None:
         self._session, self._schema = session, schema
+        self.time = ""  #: by the server's clock
+        self.start: str | None = None  #: identifies the server, or the session
         super().__init__(session, name)
         self.writes = wants is not None
         self._entries: dict[int, Entry] = {}
@@ -133,14 +137,15 @@ class ServerRows(Rows):
         self.added: Entry | None = None  #: the last entry that this transaction added
         self.rewrote = False  #: whether the head was changed without an entry, as by a repair
         self._unwritten: tuple[list[Entry], dict[int, str]] = [], {}  #: entries and nodes
-        query = f"SELECT format, last, head, {opening} LIMIT 2"
+        query = f"SELECT format, last, head, {CLOCK}, {opening} LIMIT 2"
         if wants is None:
             self._take_head(session.execute(query).fetchall())
         else:
             self._fetch(session.execute(f"{query} FOR UPDATE"), wants)
 
     def _take_head(self, rows: list[Any]) -> tuple[int, str]:
-        self.start = rows[0][3] if rows else None  #: identifies the server, or the session
+        if rows:
+            self.time, self.start = rows[0][3:5]
         return super()._take_head(rows)
 
     def _fetch(self, head: Any, wants: Prefetch) -> None:
@@ -275,6 +280,8 @@ _SETTINGS: Final = {
     "search_path": "{schema},pg_temp",  # after pg_catalog, whose functions are never another's
 }
 _TIMELINE: Final = "left(pg_walfile_name(pg_current_wal_insert_lsn()), 8)"
+#: the time, as entries hold it: all clients have one clock
+CLOCK = """to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"+00:00"')"""
 #: identifies one start of one primary server; NULL on a standby
 _START: Final = (
     "CASE WHEN NOT pg_is_in_recovery() THEN"
@@ -516,7 +523,7 @@ class LedgerServer:
 
     def _rows(self, link: ServerConnection, session: ServerSession, wants: Prefetch | None) -> ServerRows:
         rows = ServerRows(session, self.name, self.where.schema, link.opening, wants)
-        rows.stamp = link.stamp
+        rows.stamp = {**link.stamp, "time": rows.time}
         if rows.start != link.start or (rows.writes and rows.stamp["server"] is None):  # it was a standby
             raise psycopg.errors.ConnectionFailure("the connection leads to another server now")
         return rows

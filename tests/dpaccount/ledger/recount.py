@@ -15,7 +15,7 @@ from decimal import Decimal, getcontext
 from fractions import Fraction
 
 getcontext().prec = 60
-ARRANGED = ("scope", "cohort", "reset", "forfeit", "grant", "request", "approval")
+ARRANGED = ("scope", "cohort", "reset", "forfeit", "clock", "grant", "request", "approval")
 STAMPED = ("time", "salt", "role", "server", "by")  # what a request for an entry leaves out
 WIDTHS = {"approximate": 2, "approximate-zcdp": 2, "either": 3}  # numbers that a measure adds up, if several
 
@@ -152,12 +152,12 @@ def fits(measure, spent, epsilon, delta):
         return phi(-eps / mu + mu / 2) - eps.exp() * phi(-eps / mu - mu / 2) <= most
     # zcdp: some order proves it, of a grid that is refined around its best one while none does
     log = lambda order: (order - 1) * (order * total - eps) + (order - 1) * (1 - 1 / order).ln() - order.ln()  # noqa: E731
-    orders = [1 + Decimal(number) / 20 for number in range(1, 4000)]
+    orders = [1 + Decimal("1.02") ** number / 20 for number in range(900)]  # a small ε takes large ones
     for digits in range(2, 14):
         if any(log(order) <= most.ln() for order in orders):
             return True
-        best, step = min(orders, key=log), Decimal(10) ** -digits
-        orders = [one for number in range(-10, 11) if (one := best + number * step) > 1]
+        best, step = min(orders, key=log) - 1, Decimal(10) ** -digits
+        orders = [1 + best * (1 + number * step) for number in range(-10, 11)]
     return False
 
 
@@ -229,7 +229,7 @@ class Books:
             if (one["asks"], one["who"]) == (kind, who) and plain(one["facts"]) == plain(facts)
         ]
         check(len(found) == 1, f"{who} did not ask")
-        check(self.holder(self.requests.pop(found[0])), f"{who} had no approval")
+        check(self.holder(self.requests.pop(found[0]), facts), f"{who} had no approval")
 
     def allowed(self, number, kind, facts, body):
         """Check that who made an entry might."""
@@ -246,9 +246,13 @@ class Books:
             own = (reserved.get("by") or reserved.get("role")) in (None, who)
             own = own and any(self.may(who, one, reserved.get("scope")) for one in ("charge", "request"))
             check(own or (kind == "return" and self.may(who, "arrange")), "parts of another")
-        if kind in ("scope", "cohort", "reset", "forfeit", "grant"):
+        if kind in ("scope", "cohort", "reset", "forfeit", "clock", "grant"):
             check(self.may(who, "arrange"), f"{who} may not arrange")
-        if self.people is not None and kind in ("reset", "scope", "grant") and self.takes_two(kind, facts):
+        if (
+            self.people is not None
+            and kind in ("reset", "scope", "clock", "grant")
+            and self.takes_two(kind, facts)
+        ):
             self.approved(who, kind, facts)
         {"grant": self.grant, "approval": self.approval}.get(kind, lambda *_: None)(facts, who)
         if kind == "request":
@@ -258,9 +262,10 @@ class Books:
             more = {"who": who, "charges": charges, "scope": scope, "body": body, "approved": "", "until": ""}
             self.requests[number] = {**facts, **more}
 
-    def holder(self, asked):
+    def holder(self, asked, facts):
         """Say whether a request is approved by somebody who still may, and not for too long."""
-        right, lasts = "approve" if asked["charges"] else "arrange", self.latest <= (asked["until"] or "9999")
+        day = facts["time"][:10] if asked["asks"] == "clock" else self.latest
+        right, lasts = "approve" if asked["charges"] else "arrange", day <= (asked["until"] or "9999")
         return bool(asked["approved"]) and lasts and self.may(asked["approved"], right, asked["scope"])
 
     def drop(self, concerned):
@@ -273,7 +278,7 @@ class Books:
         asked = self.requests[facts["request"]]
         same = asked["who"] == who
         able = self.may(who, "approve" if asked["charges"] else "arrange", asked["scope"])
-        again = facts["approved"] and self.holder(asked)
+        again = facts["approved"] and self.holder(asked, facts)
         check(not again and (able or same) and not (same and facts["approved"]), "an approval")
         asked["approved"], asked["until"] = who, facts.get("until", "")
         if asked["until"]:
@@ -286,8 +291,11 @@ class Books:
         if kind == "scope":
             old = self.scopes.get(facts["scope"])
             return bool(old) and any(
-                Fraction(facts[one]) > Fraction(old[one]) for one in ("epsilon", "delta")
+                one in old and facts.get(one) is not None and Fraction(facts[one]) > Fraction(old[one])
+                for one in ("epsilon", "delta", "charge_epsilon")
             )
+        if kind == "clock":
+            return bool(self.ahead(facts)) or self.latest > facts["time"][:10]
         new = facts["may"] if kind == "grant" else []
         had = {
             may
@@ -319,7 +327,28 @@ class Books:
     def calendar(self, every, facts):
         day = datetime.date.fromisoformat(facts["time"][:10])
         monday = day - datetime.timedelta(days=day.weekday())
-        return {"week": monday, "month": day.replace(day=1), "year": day.replace(month=1, day=1)}[every]
+        return {"day": day, "week": monday, "month": day.replace(day=1), "year": day.replace(month=1, day=1)}[
+            every
+        ]
+
+    def ahead(self, facts):
+        """Return the scopes whose week, month or year a clock that was ahead began, and "" for the whole year."""
+        year = [""] if self.label is not None and self.label > int(facts["time"][:4]) else []
+        renewing = {name: one for name, one in self.scopes.items() if one["every"]}
+        return year + [
+            name for name, one in renewing.items() if one["began"] > self.calendar(one["every"], facts)
+        ]
+
+    def clock(self, facts):
+        """Bring back what is ahead of this time; what was spent counts in it, and the year is the whole life."""
+        ahead, day = self.ahead(facts), facts["time"][:10]
+        check(facts.get("reason") or not (ahead or self.latest > day), "periods that are set right unsaid")
+        for name in ahead:
+            if name:
+                self.scopes[name]["began"] = self.calendar(self.scopes[name]["every"], facts)
+            else:
+                self.label, self.whole_life = int(day[:4]), True
+        self.latest = min(self.latest, day)
 
     def renew(self, name, facts):
         """Begin a week, month or year of a scope and of those above it, where the entry is the first of one."""
@@ -331,6 +360,23 @@ class Books:
                 for other, steps, left in self.open_parts():
                     if f"{other}/".startswith(f"{above}/"):
                         add(scope["spent"], steps, left, self.width)
+
+    def one(self, facts, parts):
+        """Check that one charge, or a reservation of these parts, is within the caps for one in its scopes."""
+        capped = [
+            (one["charge_epsilon"], one["delta"])
+            for one in self.lineage(facts.get("scope"))
+            if one.get("charge_epsilon")
+        ]
+        changes = {}
+        for count, steps in parts if capped else ():
+            add(changes, steps, count, self.width)
+        for epsilon, delta in capped:
+            for _, spent in levels(changes, self.width):
+                check(
+                    fits(self.budget["measure"], spent, Fraction(epsilon), Fraction(delta)),
+                    "beyond the cap for one charge",
+                )
 
     def spend(self, facts, steps, times):
         trees = [self.life, self.period, *(one["spent"] for one in self.lineage(facts.get("scope")))]
@@ -357,6 +403,8 @@ class Books:
     def charge(self, facts):
         self.turn_year(facts)
         self.renew(facts.get("scope"), facts)
+        if "digest" in facts:  # else what was lost
+            self.one(facts, [(1, facts["steps"])])
         self.spend(facts, facts["steps"], 1)
         if facts.get("cohort"):
             units = self.cohorts[facts["cohort"]]["units"]
@@ -372,6 +420,7 @@ class Books:
         total = sum(count for count, _ in facts["parts"])
         check(total <= 10**6, "too many parts to count")
         self.renew(facts.get("scope"), facts)
+        self.one(facts, facts["parts"])
         for count, steps in facts["parts"]:
             self.spend(facts, steps, count)
         self.reserved[number] = {"facts": facts, "open": set(range(1, total + 1)), "body": sha(body.encode())}
@@ -405,6 +454,8 @@ class Books:
             self.drop(lambda one: one["asks"] == "scope" and one["facts"]["scope"] == name)
         known = self.scopes.setdefault(name, new)
         known.update(epsilon=facts["epsilon"], delta=facts["delta"])
+        if facts.get("charge_epsilon") is not None:
+            known["charge_epsilon"] = facts["charge_epsilon"]
         check(every in (None, known["every"]), f"how often {name} renews was changed")
         self.fits()
 
@@ -471,6 +522,10 @@ class Books:
             record = stored.pop(f"scope {name}")
             check(all(record[key] == scope[key] for key in ("area", "epsilon", "delta")), name)
             check(record.get("every", "") == scope["every"], f"how often {name} renews")
+            check(
+                record.get("charge_epsilon", "") == scope.get("charge_epsilon", ""),
+                f"what one charge in {name} may cost",
+            )
             stale = record["period"] != self.resets
             check(not stale or not any(map(any, scope["spent"].values())), f"{name} of an earlier period")
             if not stale:
@@ -513,7 +568,7 @@ def recount(file):
         check(longer or len(body) <= 4_194_304, f"entry {number} is too long")
         kinds[number] = kind
         if books is not None:
-            if kind in ("grant", "request", "approval"):
+            if kind in ("clock", "grant", "request", "approval"):
                 books.turn_year(facts)
             books.allowed(number, kind, facts, body)
         if kind == "budget":
@@ -527,6 +582,8 @@ def recount(file):
         elif kind in ("return", "scope", "cohort", "forfeit"):
             acts = {"return": books.give_back, "scope": books.scope, "cohort": books.cohort}
             {**acts, "forfeit": books.forfeit}[kind](facts)
+        elif kind == "clock":
+            books.clock(facts)
         elif kind == "reset":
             books.reset(number, facts)
         elif kind == "drawing":

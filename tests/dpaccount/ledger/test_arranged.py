@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 from msgspec import structs
 
+from audits.cli.app import run
 from audits.reports import review
 from audits.reports.log import log
 from dpaccount.errors import BudgetError, DpaccountError, InputError, LedgerError, ReceiptError
 from dpaccount.ledger.balances import bodies
 from dpaccount.ledger.balances.bodies import ReturnBody, steps_of
 from dpaccount.ledger.balances.state import Cohort, Period, Scopes, change_of
-from dpaccount.ledger.entry import COHORT, RESET, RETURN, ROUNDS, SCOPE
+from dpaccount.ledger.entry import COHORT, ORIGIN, RESET, RETURN, ROUNDS, SCOPE, seal
 from dpaccount.ledger.journal import export
 from dpaccount.ledger.journal import verify as heads
 from dpaccount.ledger.journal.entries import as_written, now
@@ -28,7 +29,7 @@ from dpaccount.ledger.requests import RefusedError
 from dpaccount.plan.events import Gaussian, Gdp, Laplace, Plan, Pure, Relation, Tree
 from tests.depth import deep
 
-from .conftest import VALID, by_hand, plan, pure, recounted, sealed
+from .conftest import VALID, by_hand, olden, plan, pure, recounted, sealed
 
 
 def sound(ledger: Ledger, url: str) -> bool:
@@ -428,11 +429,55 @@ def test_records_of_an_earlier_version_are_refused_in_one_sentence(full, tmp_pat
     lines.write_bytes(b"".join(export.lines(full)))
     for act in (
         *(verify, repair, review.report, lambda url: review.report(url, replay=False)),
-        lambda _: export.imported(lines, f"sqlite:///{tmp_path}/new.db"),
         lambda url: Ledger.open(url).charge_plan(plan("1/100"), "x"),
     ):
-        with pytest.raises(LedgerError, match="are stored as an earlier version stored them; use that"):
+        with pytest.raises(
+            LedgerError, match=r"are stored as an earlier version stored them; use that .*import`"
+        ):
             act(full)
+
+
+def test_import_writes_a_chain_anew_whose_records_an_earlier_version_stored(
+    full, tmp_path, capsys, monkeypatch
+):
+    """The same entries lead to the same ledger, head and all; an edit of any of them is found first."""
+    new, old, url = b"".join(export.lines(full)), tmp_path / "old", f"sqlite:///{tmp_path}/new.db"
+    old.write_bytes(lines := olden(new))
+    monkeypatch.setattr(heads, "ALONE", 0)
+    assert lines.count(b"records/2:") == 0
+    assert run(["ledger", "import", f"{old}", url, "--json"]) == 0
+    told = capsys.readouterr()
+    assert json.loads(told.out)["was"] == json.loads(lines.splitlines()[0])["head"]
+    assert "no head noted before is on it" in told.err
+    assert b"".join(export.lines(url)) == new
+    assert verify(url) == VALID
+    assert recounted(url)
+    by_line = lines.splitlines(keepends=True)
+    for number, line in enumerate(by_line):
+        for edited in {line.replace(b"1/20", b"1/10"), line.replace(b"sha256:", b"sha256:0"), b""} - {line}:
+            old.write_bytes(b"".join([*by_line[:number], edited, *by_line[number + 1 :]]))
+            with pytest.raises(
+                LedgerError, match=r"export it again|export the ledger again|no exported ledger"
+            ):
+                export.imported(old, f"sqlite:///{tmp_path}/other.db")
+
+
+@pytest.mark.parametrize("of_life", [True, False])
+def test_old_roots_are_believed_about_nothing_that_can_be_read(full, tmp_path, of_life):
+    """An old chain, sealed anew, whose roots say less than the entries: of a charge, or that there are records."""
+    first, *rest = map(json.loads, olden(b"".join(export.lines(full))).splitlines())
+    digest = ORIGIN
+    for entry in rest:
+        if entry["number"] >= len(rest) - 2:  # a charge, and a refusal
+            parts = entry["root"].split("|")
+            entry["root"] = "|".join([*parts[:3], "1/1000", *parts[4:]] if of_life else parts[:5])
+        digest = seal(digest, *(entry[name] for name in ("number", "kind", "key", "about", "body", "root")))
+        entry["digest"] = digest
+    (tmp_path / "old").write_bytes(
+        b"".join(json.dumps(one).encode() + b"\n" for one in ({**first, "head": digest}, *rest))
+    )
+    with pytest.raises(LedgerError, match="no valid ledger"):
+        export.imported(tmp_path / "old", f"sqlite:///{tmp_path}/new.db")
 
 
 @pytest.mark.parametrize("name", ["reservation ", "scope ", "period"])

@@ -1,10 +1,12 @@
-"""Random teams against the plainest model: charges, keys, scopes, cohorts, reservations, years, resets, forfeits.
+"""Random teams against the plainest model: charges, keys, scopes with caps, cohorts, reservations, clocks, resets, forfeits.
 
 Units are counted one by one and parts are members of sets.  A refusal names the limit and the unit.  At the end
 `verify`, from the beginning and from noted heads, the recount, which imports nothing of the package, and a copy
 made of exported lines agree.
 """
 
+import json
+from datetime import date, timedelta
 from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,6 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from audits.reports import review
 from dpaccount.errors import BudgetError, InputError, LedgerError
+from dpaccount.ledger.balances.budget import RENEWALS
 from dpaccount.ledger.journal import entries, export
 from dpaccount.ledger.journal import verify as verifying
 from dpaccount.ledger.journal.verify import verify
@@ -23,7 +26,7 @@ from dpaccount.ledger.ledger import Ledger, init
 from dpaccount.plan.events import Plan, Pure, Relation
 from tests.depth import deep, examples
 
-from .conftest import VALID, recounted, steps_in
+from .conftest import VALID, by_hand, olden, recounted, steps_in
 
 UNITS = 6
 SCOPES = (None, "a", "a/b", "c")
@@ -47,7 +50,7 @@ def event(size, cover) -> Pure:
 class Team(RuleBasedStateMachine):
     """A ledger and what each of a few units has spent; unit UNITS + 1 stands for all further ones."""
 
-    @initialize(arranged=st.booleans(), cap=sizes, every=st.sampled_from((None, "month", "year")))
+    @initialize(arranged=st.booleans(), cap=sizes, every=st.sampled_from((None, *RENEWALS)))
     def begin(self, arranged: bool, cap: Fraction, every: str | None) -> None:
         self.make()
         if arranged:  # else most of the time goes by before there is anything
@@ -66,7 +69,10 @@ class Team(RuleBasedStateMachine):
         nothing = dict.fromkeys(range(1, UNITS + 2), Fraction(0))
         self.nothing, self.life, self.period = nothing, dict(nothing), dict(nothing)
         self.caps: dict[str, Fraction] = {}
-        self.renews: dict[str, tuple[str, int]] = {}  #: how often, and the month or year that it is
+        self.most: dict[str, Fraction] = {}  #: what one charge may cost
+        self.renews: dict[
+            str, tuple[str, int]
+        ] = {}  #: how often, and the day, week, month or year that it is
         self.spent: dict[str, dict[int, Fraction]] = {}
         self.cohorts: dict[str, tuple[set[int], bool]] = {}
         self.growing: set[str] = set()
@@ -75,19 +81,20 @@ class Team(RuleBasedStateMachine):
         self.heads: list[str] = []
         self.resets = self.accepted = self.refused = 0
         self.refusal, self.said = None, ""  #: the last refusal, and its sentence
-        #: months, the year that is counted (None: no reset yet), and its sums (None: those of the life)
-        self.months, self.label, self.year = 12 * 2030 + 5, None, None
+        #: the day, the year that is counted (None: no reset yet), and its sums (None: those of the life)
+        self.today, self.label, self.year = date(2030, 6, 1), None, None
         self.patch = pytest.MonkeyPatch()
-        time = "{:04}-{:02}-01T00:00:00+00:00"
-        self.patch.setattr(entries, "now", lambda: time.format(self.clock, self.months % 12 + 1))
+        self.patch.setattr(entries, "now", lambda: f"{self.today}T00:00:00+00:00")
+        self.tell()
 
     @property
     def clock(self):
         """The year that it is."""
-        return self.months // 12
+        return self.today.year
 
     def now(self, every):
-        return {"month": self.months, "year": self.clock, "never": 0}[every]
+        day, month = self.today.toordinal(), 12 * self.clock + self.today.month
+        return {"day": day, "week": (day - 1) // 7, "month": month, "year": self.clock, "never": 0}[every]
 
     def fresh(self, name):
         """Return what counts as spent in a scope if something is charged there now."""
@@ -102,7 +109,7 @@ class Team(RuleBasedStateMachine):
         return tree
 
     def renew(self, scope):
-        """Begin the months and years of a scope and those above it that a charge now is the first of."""
+        """Begin the periods of a scope and those above it that a charge now is the first of."""
         for name in self.lineage(scope):
             if name in self.spent:
                 self.spent[name] = self.fresh(name)
@@ -144,6 +151,9 @@ class Team(RuleBasedStateMachine):
 
     def exceeded(self, costs, scope):
         """Return what a refusal says of the first limit that costs exceed, and the first unit; None if they fit."""
+        for name in self.lineage(scope):
+            if unit := min((one for one in costs if costs[one] > self.most.get(name, 9)), default=0):
+                return f"costs unit {unit} ", f"that one charge in the scope {name} may cost"
         limits = [("the budget's", self.period, Fraction(1))]
         limits += [(f"of the scope {one}", self.fresh(one), self.caps[one]) for one in self.lineage(scope)]
         for name, tree, cap in limits:
@@ -238,9 +248,35 @@ class Team(RuleBasedStateMachine):
                 self.renew(scope)
                 self.add((self.life, self.period), costs, scope)
 
-    @rule(months=st.sampled_from((0, 1, 1, -1, 12, -12, 60, -60)))
-    def move_clock(self, months):
-        self.months += months
+    @rule(
+        days=st.sampled_from((0, 1, 1, -1, 7, 31, 31, -31, 92, 93, 366, -366, 1826, -1826)),
+        said=st.booleans(),
+    )
+    def move_clock(self, days, said):
+        self.today += timedelta(days)
+        self.tell()
+        if said or self.doubted():
+            self.ledger.set_clock("x")
+            self.turn()
+            for name, (every, began) in self.renews.items():
+                self.renews[name] = every, min(began, self.now(every))
+            if self.label is not None and self.label > self.clock:
+                self.label, self.year = self.clock, None
+
+    def tell(self):
+        """Let who writes know the time."""
+
+    def doubted(self):
+        """Say whether the latest entry with records since the last word about clocks is older than a pause."""
+        known = "kind NOT IN ('release', 'drawing')"
+        said = "(SELECT coalesce(max(number), 0) FROM entries WHERE kind = 'clock')"
+        found = by_hand(
+            self.url,
+            f"SELECT body FROM entries WHERE {known} AND root LIKE '%records/2:%' AND number >= {said}",
+        )
+        last = by_hand(self.url, f"SELECT body FROM entries WHERE {known} ORDER BY number DESC LIMIT 1")
+        day = max(json.loads(body).get("time", "9999-01-01")[:10] for (body,) in found + last)
+        return (self.today - date.fromisoformat(day)).days > entries.PAUSE
 
     @rule(size=sizes, name=names, scope=scopes)
     def charge_cohort(self, size, name, scope):
@@ -271,8 +307,16 @@ class Team(RuleBasedStateMachine):
             self.cohorts[name] = members, charged
             self.growing = self.growing | {name} if grows else self.growing - {name}
 
-    @rule(scope=scopes.filter(bool), cap=sizes, every=st.sampled_from((None, "month", "year")))
-    def set_scope(self, scope, cap, every=None):
+    @rule(
+        scope=scopes.filter(bool),
+        cap=sizes,
+        every=st.sampled_from((None, *RENEWALS)),
+        most=st.one_of(st.none(), sizes),
+    )
+    def set_scope(self, scope, cap, every=None, most=None):
+        def ask():
+            self.ledger.set_scope(scope, cap, every=every, charge_epsilon=most)
+
         if not self.known(scope.rpartition("/")[0]):
             with pytest.raises(InputError):
                 self.ledger.set_scope(scope, cap)
@@ -280,12 +324,14 @@ class Team(RuleBasedStateMachine):
         before = self.renews.get(scope, ("never", 0))[0]
         if scope in self.spent and every not in (None, before):
             with pytest.raises(InputError, match="renews cannot change"):
-                self.ledger.set_scope(scope, cap, every=every)
+                ask()
             return
         fits, says = max(self.fresh(scope).values()) <= cap, (f"more is spent in the scope {scope}",)
-        if self.tries(fits, lambda: self.ledger.set_scope(scope, cap, every=every), says, turns=False):
+        if self.tries(fits, ask, says, turns=False):
             self.renew(scope)
             self.caps[scope] = cap
+            if most is not None:
+                self.most[scope] = most
             self.spent.setdefault(scope, dict(self.nothing))
             self.renews.setdefault(scope, (every or "never", self.now(every or "never")))
 
@@ -442,7 +488,11 @@ class Team(RuleBasedStateMachine):
         self.patch.setattr(verifying, "ALONE", 2)
         self.patch.setattr(verifying, "TOGETHER", 3)
         assert verify(self.url) == VALID
-        lines.write_bytes(b"".join(export.lines(self.url)))
+        lines.write_bytes(exported := b"".join(export.lines(self.url)))
+        old = Path(f"{lines}.old")
+        old.write_bytes(olden(exported))
+        export.imported(old, f"sqlite:///{self.folder.name}/anew.db")
+        assert b"".join(export.lines(f"sqlite:///{self.folder.name}/anew.db")) == exported
         export.imported(lines, f"sqlite:///{copy}")
         assert steps_in(Path(copy)) == self.steps()
         with Ledger.open(f"sqlite:///{copy}") as ledger:

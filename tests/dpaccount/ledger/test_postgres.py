@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 from contextlib import suppress
+from fractions import Fraction
 
 import numpy as np
 import psycopg
@@ -307,11 +308,27 @@ def drawing_by(ledger, how: str):
 
 
 @deep
+def test_no_clients_clock_renews_a_cap(ledger, team, monkeypatch):
+    """Every entry has the server's time, and one after a rest waits for nobody."""
+    ledger.set_scope("month", Fraction(1, 10), every="month")
+    ledger.charge_plan(plan("1/10"), "x", scope="month")
+    monkeypatch.setattr(entries, "now", lambda: "2099-06-01T00:00:00+00:00")
+    with pytest.raises(BudgetError, match="a month of the scope month"):
+        ledger.charge_plan(plan("1/10"), "x", scope="month")
+    told = {one["time"][:4] for one in log(team) if one["kind"] != "budget"}
+    assert max(told) < "2099"
+    assert {ledger.show()["scopes"][0]["period"][:4]} <= told
+    monkeypatch.setattr(server, "CLOCK", "'2090-01-31T00:00:00+00:00'")  # it rested
+    ledger.charge_plan(plan("1/10"), "x", scope="month")
+    assert ledger.verify() == VALID
+
+
+@deep
 @pytest.mark.parametrize("salted", [True, False])
 @pytest.mark.parametrize("how", ["receipt", "reservation"])
 def test_whose_mark_was_cut_does_not_take_anothers_for_it(ledger, team, monkeypatch, how, salted):
     """Two ledgers of one process, in one second; the broken twin's entries have no salt, and are the same."""
-    monkeypatch.setattr(entries, "now", lambda: "2030-01-01T00:00:00+00:00")
+    monkeypatch.setattr(server, "CLOCK", "'2030-01-01T00:00:00+00:00'")
     with Ledger.open(team) as second:
         draws, others = drawing_by(ledger, how), drawing_by(second, how)
         if not salted:
@@ -556,6 +573,7 @@ ARRANGED = {
     "cohort": (lambda one: one.name_cohort("ward", [(1, 2)]), {"cohort": "ward", "units": [[1, 2]]}),
     "reset": (lambda one: one.reset("mine"), {"reason": "mine"}),
     "forfeit": (lambda one: one.forfeit(None, "mine"), {"reason": "mine", "steps": []}),
+    "clock": (lambda one: one.set_clock("mine"), {"reason": "mine"}),
 }
 
 
@@ -697,7 +715,7 @@ def test_who_may_arrange_does_and_its_entries_are_lawful_ever_after(ledger, team
     with postgres.within(team) as connection:
         connection.execute(f"REVOKE ALL ON ALL TABLES IN SCHEMA {server_address(team).schema} FROM charger")
         numbers = connection.execute("SELECT number FROM arrangements ORDER BY number").fetchall()
-        assert numbers == [(1,), (2,), (3,), (4,)]
+        assert numbers == [(1,), (2,), (3,), (4,), (5,)]
     with Ledger.open(team) as again:
         again.charge_plan(plan("1/100"), "y", scope="team")
     assert verify(team) == VALID

@@ -10,8 +10,9 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from hypothesis.stateful import run_state_machine_as_test
 
-from dpaccount.ledger.journal import export
+from dpaccount.ledger.journal import entries, export
 from dpaccount.ledger.ledger import Ledger, init
+from dpaccount.ledger.stores import server as stores
 from dpaccount.ledger.stores.store import grant
 from dpaccount.plan.events import Gaussian, Laplace, Plan, Pure, RandomizedResponse, Relation
 from tests.depth import deep, examples
@@ -48,6 +49,14 @@ class TeamOnServer(Team):
         init(self.server.url(name), **BUDGET)
         grant(self.server.url(name), ROLE, arrange=True)
         return self.server.url(name, ROLE)
+
+    def tell(self):
+        """Set the server's clock, which alone counts."""
+        self.patch.setattr(stores, "CLOCK", f"'{entries.now()}'")
+
+    def doubted(self):
+        """Say no: a server's clock is believed."""
+        return False
 
     def steps(self) -> list:
         """Return what units have spent."""

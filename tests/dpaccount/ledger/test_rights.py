@@ -29,8 +29,8 @@ PURE = {"unit": "person", "relation": "replace-one", "measure": "pure", "epsilon
 SCOPES = (None, "team", "team/a", "other")
 PEOPLE = ("ada", "bo", "cy", "di")
 LAST_BODY = "SELECT body FROM entries ORDER BY number DESC LIMIT 1"
-TODAY, SOON, LATER = "2026-12-01", "2026-12-31", "2027-06-01"
-ENDS = {TODAY: SOON, SOON: "2027-01-30", LATER: "2027-07-01"}  #: of an approval on that day
+TODAY, SOON, LATER = "2026-12-01", "2026-12-31", "2027-03-01"
+ENDS = {TODAY: SOON, SOON: "2027-01-30", LATER: "2027-03-31"}  #: of an approval on that day
 
 
 @pytest.fixture
@@ -836,6 +836,7 @@ def test_a_grant_sets_the_day_anew_after_a_clock_that_was_ahead(url, monkeypatch
         give = lambda who: ledger.grant("eve", ["charge"], until=LATER, by=who)  # noqa: E731
         twice("ada", lambda number: ledger.approve(number, "bo"), give)
         day[0] = "2099-01-01"
+        ledger.set_clock(by="ada")
         ledger.charge_plan(plan("1/10"), "x", by="di", scope="team/a")
         day[0] = "2026-12-02"
         with pytest.raises(RefusedError, match="eve may not charge"):
@@ -844,6 +845,36 @@ def test_a_grant_sets_the_day_anew_after_a_clock_that_was_ahead(url, monkeypatch
         ledger.charge_plan(plan("1/10"), "x", by="eve")
         with pytest.raises(InputError, match="has no end"):
             ledger.grant("eve", [], until=LATER, by="ada")
+        assert ledger.verify() == VALID
+    assert recounted(url)
+
+
+def test_a_clock_is_believed_by_one_who_may_arrange_and_set_back_by_two(url, monkeypatch):
+    governed(url)
+    day = [TODAY]
+    monkeypatch.setattr(entries, "now", lambda: f"{day[0]}T00:00:00+00:00")
+    with Ledger.open(url) as ledger:
+        ledger.set_scope("month", 1, by="ada", every="month")
+        day[0] = "2099-01-01"
+        with pytest.raises(BudgetError, match="di may not arrange"):
+            ledger.set_clock(by="di")
+        assert ledger.set_clock(by="ada").kind == "clock"
+        ledger.set_scope("month", Fraction(1, 2), by="ada")
+        day[0] = "2026-12-02"
+        with pytest.raises(BudgetError, match="di may not"):
+            ledger.set_clock("2099", by="di")
+        with pytest.raises(InputError, match="set them right with --reason"):
+            ledger.set_clock(by="ada")
+        asked = ledger.set_clock("2099", by="ada")
+        assert asked.kind == "request"
+        with pytest.raises(BudgetError, match="another person must approve it"):
+            ledger.approve(asked.number, "ada")
+        with pytest.raises(BudgetError, match="nobody has approved it yet"):
+            ledger.set_clock("2099", by="ada")
+        ledger.approve(asked.number, "bo")
+        assert ledger.set_clock("2099", by="ada").kind == "clock"
+        assert ledger.set_clock(by="bo").kind == "clock"  # nothing is ahead any more
+        assert [one["period"] for one in ledger.show()["scopes"] if "period" in one] == ["2026-12"]
         assert ledger.verify() == VALID
     assert recounted(url)
 
@@ -861,3 +892,39 @@ def test_nobody_is_asked_to_approve_what_can_never_be_done(url):
         first, second = (one["wants"] for one in ledger.show()["requests"])
         assert (first["units"], first["cohort"]) == ([(1, 5), (90, 100)], "ends")
         assert (second["rounds"], second["epsilon"]) == (7, 0.07)
+
+
+@pytest.mark.parametrize("parts", [False, True])
+def test_a_request_is_not_asked_anew_in_other_words_under_its_key(url, parts):
+    """It would wait for ever, beside one that is approved: the answer names what differs."""
+    governed(url)
+    with Ledger.open(url) as ledger:
+
+        def act(purpose, key, size="1/10"):
+            how = ledger.reserve_plan if parts else ledger.charge_plan
+            return how(plan(size), purpose, key, by="cy", scope="team")
+
+        def refused(*args):
+            with pytest.raises(RefusedError) as error:
+                act(*args)
+            return error.value.charge
+
+        first = refused("weekly", "k").entry
+        ledger.approve(first, by="bo")
+        again = refused("plan", "k")
+        assert again.entry is None
+        assert f"entry {first} under this key has purpose 'weekly'; repeat it so" in again.reason
+        assert refused("plan", "another").entry == first + 2  # the approval is between them
+        assert refused("plan", "k", "1/5").entry == first + 3
+        paid = act("weekly", "k")
+        repeat = act("plan", "k")
+        assert (repeat.entry, repeat.known) == (paid.entry, True)
+        if not parts:
+            named = [(f"sha256:{sign * 64}", "1") for sign in "ab"]
+            says = r"has certificate 'sha256:aaaa.*; repeat it so|another person"
+            for one in named:
+                with pytest.raises(RefusedError, match=says) as error:
+                    ledger.charge_plan(plan(), "x", "n", by="cy", scope="team", certificate=one)
+            assert error.value.charge.entry is None
+        assert ledger.verify() == VALID
+    assert recounted(url)

@@ -23,20 +23,24 @@ from tests.depth import deep
 
 from .conftest import BUDGET, VALID, by_hand, pure
 
-WORDS = ("open", "asks", "charged", "value", "drawn", "returned", "reset")
+WORDS = ("open", "asks", "charged", "value", "drawn", "returned", "reset", "clock")
 RECOUNT = Path(__file__).parent / "recount.py"
 
 CLIENT = """
 import json, random, sys
+from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 import numpy as np
 from dpaccount.errors import BudgetError, InputError, LedgerError, ReceiptError
+from dpaccount.ledger.journal import entries
 from dpaccount.ledger.ledger import Ledger
 from dpaccount.plan.events import Approximate, Gaussian, Laplace, Plan, Pure, Relation, Zcdp
 from tests.dpaccount.ledger.conftest import pure
 
 url, measure, seed = sys.argv[1], sys.argv[2], int(sys.argv[3])
 dice = random.Random(seed)
+ahead = 0
+entries.now = lambda: (datetime.now(UTC) + timedelta(days=ahead)).isoformat(timespec="seconds")
 KINDS = {
     "pure": [lambda n: Pure(epsilon=Fraction(n, 100))],
     "approximate": [
@@ -99,14 +103,18 @@ def reserved(ledger):
     elif act < 0.99:
         say("returned", key, json.dumps(ledger.return_parts(key)[1]))
     elif dice.random() < 0.2:
+        say("clock", ledger.set_clock().number)
+    elif dice.random() < 0.2:
         say("reset", ledger.reset("storm").number)
     else:
-        ledger.set_scope("team/a", Fraction(dice.randrange(1, 9), 10))
+        ledger.set_scope("team/a", Fraction(dice.randrange(1, 9), 10), charge_epsilon=Fraction(dice.randrange(1, 9), 50))
 
 with Ledger.open(url) as ledger:
     say("open")
     while True:
         what = dice.random()
+        if dice.random() < 0.02:
+            ahead = dice.choice([0, 0, 1, -1, 40, -400, 400, 30000])
         try:
             if what < 0.2:
                 reserved(ledger)
@@ -139,7 +147,10 @@ with Ledger.open(url) as ledger:
         except (BudgetError, ReceiptError):
             continue
         except InputError as error:
-            if "not the key of a reservation" not in str(error):
+            if "this machine's clock says" in str(error) or "a clock was ahead" in str(error):
+                ahead = dice.choice([0, 0, ahead])
+                say("clock", ledger.set_clock("storm").number)
+            elif "not the key of a reservation" not in str(error):
                 say("error", str(error))
         except LedgerError as error:
             if "was cut and nothing was changed" in str(error):
@@ -177,7 +188,7 @@ def storm(folder: Path, measure: str, seconds: float, seed: int, clients: int = 
     delta = 0 if measure == "pure" else Fraction(1, 10**6)
     init(url, epsilon=1, delta=delta, unit="person", relation="replace-one", measure=measure)
     with Ledger.open(url) as ledger:
-        ledger.set_scope("team", Fraction(7, 10))
+        ledger.set_scope("team", Fraction(7, 10), every="day", charge_epsilon=Fraction(1, 10))
         ledger.set_scope("team/a", Fraction(3, 10))
     logs = [folder / f"log {number}" for number in range(clients)]
     running = [client(url, measure, seed + number, log) for number, log in enumerate(logs)]
