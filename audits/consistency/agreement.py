@@ -246,7 +246,10 @@ def check_witness(document: dict[str, Any]) -> None:
 
 
 def check_samples(document: dict[str, Any]) -> None:
-    """Verify that counts of results drawn elsewhere are of the files named: the half that chose no event."""
+    """Verify that counts of results drawn elsewhere are of the files named: of those that chose no event.
+
+    A third chose it, and no fewer than four; in earlier versions a half.
+    """
     audit = document["audit"]
     if audit is None or not audit["attack"].startswith(ELSEWHERE):
         return
@@ -258,7 +261,8 @@ def check_samples(document: dict[str, Any]) -> None:
     ensure(sides[0]["sha256"] != sides[1]["sha256"], "one file is given for both datasets")
     drawn = [integer(side["results"]) for side in sides]
     ensure(sum(drawn) == audit["trials"], "the files hold other results than the audit has trials")
-    held = [most - most // 2 for most in drawn]
+    halves = audit["attack"].endswith("half")
+    held = [most - (most // 2 if halves else max(most // 3, 4)) for most in drawn]
     for point in audit["points"]:
         runs = [point["runs"], point["other_runs"]]
         ensure(runs == (held if " on the left, " in at else held[::-1]), "the counts are of other results")

@@ -119,7 +119,7 @@ def test_rare_results_that_one_side_never_has_are_shown(dpaccount, tmp_path, mar
 def test_rows_of_several_columns_and_texts_are_compared(dpaccount, tmp_path):
     rng = np.random.default_rng(1)
     for name, share in (("a", 0.9), ("b", 0.3)):
-        rows = [f"{rng.normal()},{'yes' if rng.random() < share else 'no'}" for _ in range(400)]
+        rows = [f"{rng.normal()},{'yes' if rng.random() < share else 'not'}" for _ in range(400)]
         (tmp_path / f"{name}.csv").write_text("\n".join(["x,says", *rows]))
     code, out, _ = dpaccount("audit", "--samples", "a.csv", "b.csv", "--epsilon", ".2", "--json")
     assert code == 1
@@ -273,9 +273,23 @@ def test_a_certificate_says_that_nobody_here_saw_the_code(dpaccount, tmp_path):
         assert document["verdict"] == verdict
         assert document["audit"]["witness"]["left"]["results"] == 1000
         (said,) = (each for each in document["hazards"] if "were not seen here" in each)
+        halves = json.loads(json.dumps(document))
+        halves["audit"]["attack"] = halves["audit"]["attack"].replace("results", "half")
         document["hazards"].remove(said)
-        with pytest.raises(checker.Rejected):
-            consistency.judged(json.dumps(seal(document)).encode())
+        for forged in (document, halves):
+            with pytest.raises(checker.Rejected):
+                consistency.judged(json.dumps(seal(forged)).encode())
+
+
+@pytest.mark.parametrize(("left", "right"), [(8, 8), (9, 14), (16, 11), (12, 100), (15, 13)])
+def test_the_checker_knows_how_many_results_choose_the_event(dpaccount, tmp_path, left, right):
+    (tmp_path / "claim.toml").write_text(CLAIM)
+    for name, size, shift in (("a", left, 0.0), ("b", right, 9.0)):
+        write(tmp_path / f"{name}.npy", gaussian(size, shift, size))
+    words = ["--samples", "a.npy", "b.npy", "--claim", "claim.toml", "--certificate", "out.json"]
+    code, _, err = dpaccount("audit", *words)
+    assert code in (0, 1, 3), err  # 3: so few show nothing
+    assert dpaccount("check", "out.json")[0] == (1 if code == 1 else 3)
 
 
 @pytest.mark.parametrize(
