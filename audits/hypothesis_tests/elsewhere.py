@@ -14,7 +14,7 @@ from audits.sandbox import fork
 from dpaccount.schemas.certificate import ShownPair
 from mechanisms.subject import Rows, Subject
 
-NAME: Final = "Pacific/Auckland"  #: far from where most are, with clocks that change, in other months
+ZONE: Final = "Pacific/Auckland"  #: far from where most are, with clocks that change, in other months
 BY_RULE: Final = "NZST-12NZDT,M9.5.0,M4.1.0/3"  #: the same where no zones are installed
 HOURS: Final = 12
 
@@ -43,7 +43,7 @@ def _differs(subject: Subject, data: Rows, run: Run, coins: int) -> bool:
 def _move() -> str:
     """Give this process another zone and locale; return the zone."""
     os.environ["LC_ALL"] = "C" if os.environ.get("LC_ALL", "") != "C" else "C.UTF-8"
-    for name in (NAME, BY_RULE):
+    for name in (ZONE, BY_RULE):
         os.environ["TZ"] = name
         time.tzset()
         if time.timezone == -3600 * HOURS:

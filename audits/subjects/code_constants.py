@@ -29,7 +29,7 @@ LONGEST, DEEPEST = 10_000, 4  #: of text and tables
 LONG, GROUPS = 24, 40  #: numbers that stand together, and how often
 IN_A_ROW = 10  #: numbers of a series
 RARE, MAX_ENTRIES, MAX_ODD = 50, 100_000, 200  #: one entry in so many; entries; numbers of such entries
-MAX_CELLS = 10**7  #: of an array of which unusual rows are looked for
+MOST_SEARCHED = 10**7  #: of an array of which unusual rows are looked for
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
@@ -220,7 +220,7 @@ def extreme_rows(table: Any) -> Iterator[float]:
     """Yield the places of the rows of a long array with the least and the largest sum, or most entries."""
     if not isinstance(table, np.ndarray) or table.dtype.kind not in "iuf" or not table.ndim:
         return
-    if LONG <= len(table) <= table.size <= MAX_CELLS:
+    if LONG <= len(table) <= table.size <= MOST_SEARCHED:
         rows = np.nan_to_num(table.reshape(len(table), -1).astype(np.float64))
         for sizes in (rows.sum(axis=1), np.count_nonzero(rows, axis=1)):
             yield from (float(sizes.argmin()), float(sizes.argmax()))

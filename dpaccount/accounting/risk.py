@@ -44,7 +44,7 @@ NOTHING_KNOWN = OwnBounds()
 MIN_RATE, MOST_EPSILON = 1e-300, 600  #: of rates and ε that are looked at in doubles
 ALMOST = 1 - 1e-9  #: an advantage from which on no first guess is made
 TRIES = 16  #: points that are looked at for a rate, between those that are known, at most
-CLOSE = 1e-4  #: of a rate, by which it may be lower at a point that was not looked at
+RATE_SLACK = 1e-4  #: of a rate, by which it may be lower at a point that was not looked at
 
 
 @dataclass(frozen=True)
@@ -231,7 +231,7 @@ def _look_between(height: Callable[[float], float], low: float, best: float, hig
     for turn in range(TRIES):
         middle, left, right = height(best), best - low, high - best
         falls, rises = (height(low) - middle) / left, (height(high) - middle) / right
-        if max(falls * right, rises * left) <= CLOSE * middle:
+        if max(falls * right, rises * left) <= RATE_SLACK * middle:
             return
         at = best - left / 2 + (left + right) / 2 * falls / (falls + rises)
         at = max(at, best + right / 8) if falls * right > rises * left else min(at, best - left / 8)

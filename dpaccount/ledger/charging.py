@@ -150,7 +150,7 @@ class Batch:
         said = f"entry {entry.number} asks for it; {what}, then repeat this"
         return self._answer(request, entry.number, said)
 
-    def _otherwise(self, state: State, key: str, facts: dict[str, Any]) -> str | None:
+    def _otherwise(self, state: State, key: str, facts: Mapping[str, Any]) -> str | None:
         """Return how this charge is asked for under its key in other words: it would wait beside that."""
         for number in (one.entry for _, one in state.register.items() if isinstance(one, Waiting)):
             made = json.loads(self._bodies(number))
@@ -201,7 +201,9 @@ class Batch:
         state.nodes.keep(self._nodes)
         return charges
 
-    def _tried(self, state: State, request: Request, facts: dict[str, Any]) -> tuple[str | None, Over | None]:
+    def _tried(
+        self, state: State, request: Request, facts: Mapping[str, Any]
+    ) -> tuple[str | None, Over | None]:
         """Add a request to `state`; return why it is refused, and by which limit, or None if it fits."""
         if request.steps is None:
             able = " or ".join(request.takers)
@@ -360,7 +362,7 @@ def request_for(kind: str, facts: Mapping[str, object], body: Mapping[str, objec
     return {**own, "asks": kind, "facts": {name: body[name] for name in body if name not in STAMPED}}
 
 
-def accepted(request: Request, facts: dict[str, Any]) -> tuple[str, str]:
+def accepted(request: Request, facts: Mapping[str, Any]) -> tuple[str, str]:
     """Return kind and body of the entry of an accepted request, a charge or a reservation."""
     if request.parts is None:
         return CHARGE, entries.as_written({**facts, "steps": entries.written(request.steps or [])})

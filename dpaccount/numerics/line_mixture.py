@@ -15,7 +15,7 @@ from dpaccount.numerics.work_budget import spend
 
 #: deviations beyond which no threshold is sought: only the tails are left there
 MAX_DEVIATIONS = 2.0**30
-FAR = 2.0**20  #: deviations from which on it is first asked whether there is a threshold
+DISTANT = 2.0**20  #: deviations from which on it is first asked whether there is a threshold
 NEWTON_ERROR = 1e-13  #: relative error at which balls take over from floats
 STEPS, FLOAT_STEPS = 80, 12  #: of Newton's method, which needs a few
 Law = list[tuple[arb, arb]]  #: (weight, move) of the parts
@@ -63,9 +63,9 @@ class LineMixture(ABC):
     def _threshold(self, t: Fraction) -> tuple[arb | None, arb | None]:
         """Return x on either side of where the loss is t, proved; None beyond `MAX_DEVIATIONS`."""
         at, bits = self._estimate(float(t)), ctx.prec
-        if abs(at) > FAR and self._surely(MAX_DEVIATIONS, t) < 0:
+        if abs(at) > DISTANT and self._surely(MAX_DEVIATIONS, t) < 0:
             return arb(MAX_DEVIATIONS), None
-        if abs(at) > FAR and self._surely(-MAX_DEVIATIONS, t) > 0:
+        if abs(at) > DISTANT and self._surely(-MAX_DEVIATIONS, t) > 0:
             return None, arb(-MAX_DEVIATIONS)
         x = arb(at)
         for _ in range(STEPS):

@@ -20,7 +20,7 @@ LEAST_COPIES = 64  #: together, where losses are bounded: few come back before a
 MOST_COPIES = 10**7  #: of one pair: beyond, what floats err in ψ would count
 FLOAT_SLACK = 1e-8  #: of ψ: more than floats err where t·b is at most `MOST_TURN`
 MOST_TURN = 1e6
-NEAR, NEAR_CELL = 30.0, 0.5  #: deviations of t where all pairs are looked at, and the cells there
+CENTER, CENTER_CELL = 30.0, 0.5  #: deviations of t where all pairs are looked at, and the cells there
 FAR_CELL = 0.3  #: the width of cells beyond, times the largest loss and the root of its count
 FAR_OUT = 8  #: times the frequency where pairs are settled, up to which they are tabulated
 MOST_FAR_CELLS = 100_000
@@ -105,8 +105,8 @@ class JointDecay(Tabulated):
 
         deviation = math.sqrt(sum(n * factor.deviation(c) ** 2 for factor, n in parts))
         wide, last = _width(parts, c, end), settled(parts, c)
-        middle = min(NEAR / deviation, end)
-        near, edges = np.linspace(0, middle, math.ceil(middle * deviation / NEAR_CELL) + 2), [middle]
+        middle = min(CENTER / deviation, end)
+        near, edges = np.linspace(0, middle, math.ceil(middle * deviation / CENTER_CELL) + 2), [middle]
         while edges[-1] < end:  # beyond `last` squares fall, and cells may be of any width
             here = edges[-1]
             edges.append(1.25 * here if here >= last else min(here + min(here / 8, wide), last))
