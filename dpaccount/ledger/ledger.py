@@ -585,10 +585,9 @@ class Ledger:
         An approval lapses after `valid_days` (1 to 366), or when a right of its author or of who asked is
         taken back; that of a raised cap, a grant or a reset when another changes the same meanwhile.
         """
-        most = whole_argument("valid_days", Fraction(valid_days), 1, rights.MOST_DAYS)
-        day = date.fromisoformat(entries.now()[:10]) + timedelta(days=most or 1)
-        end = {"until": day.isoformat()} if approved else {}
-        return self._arrange(kinds.APPROVAL, {"request": request, "approved": approved, **end}, by)
+        days = whole_argument("valid_days", Fraction(valid_days), 1, rights.MOST_DAYS)
+        holds = {"valid_days": days} if approved else {}
+        return self._arrange(kinds.APPROVAL, {"request": request, "approved": approved, **holds}, by)
 
     def reset(self, reason: str, by: str | None = None) -> Entry:
         """Begin a period, in which only open parts of reservations are spent; return the entry.
@@ -695,6 +694,9 @@ class Ledger:
         by = self._store.by if by is None else by
         user = {} if by is None else {"by": one_line("name of who asks", by)}
         made = entries.stamped({**facts, **user}, rows.stamp)
+        if "valid_days" in made:  # by the clock that the entry names, which on a server is the server's
+            last = date.fromisoformat(made["time"][:10]) + timedelta(days=made.pop("valid_days"))
+            made["until"] = last.isoformat()
         if kind != kinds.CLOCK:
             entries.check_clock(rows, made["time"])
         try:

@@ -264,7 +264,8 @@ def of_rounds(budget: Budget, plan: Plan, rounds: int | None, purpose: str, by: 
     else:
         singles = ((event.count, replace(event, count=1)) for event in plan.events)
         pieces = [(count, of_plan(budget, Plan(plan.relation, (one,)), purpose)) for count, one in singles]
-    if not pieces or any(not 1 <= count <= MOST_PARTS for count, _ in pieces):
+    counts = [count for count, _ in pieces]
+    if min(counts, default=0) < 1 or sum(counts) > MOST_PARTS:
         raise InputError(
             "a reservation has from 1 to 2^53 parts", "give a plan with events, and --rounds of at least 1"
         )

@@ -128,7 +128,7 @@ def _request(rows: Rows, state: State, budget: Budget, asked: Asked) -> dict[str
             wants["units"] = units if wanted.cohort else [units[0][0], units[-1][1]]
         most = step_functions.most(steps, budget.width)
         wants["epsilon"] = budget.measure.enclosure(most, budget.delta).as_amount()["upper"]
-    day = wanted.approved_on(state, entries.now())
+    day = wanted.approved_on(state, entries.time_by(rows.stamp))
     lapsed = rights.unapproved(state, asked, wanted.approver, day) is not None
     who = {"by": body.by or body.role, "approved": None if lapsed else asked.approved}
     return {"entry": asked.entry, "asks": body.asks, **who, "wants": wants}

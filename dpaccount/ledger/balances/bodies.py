@@ -31,9 +31,18 @@ Bodies = Callable[[int], str]  #: returns the body of an entry, by its number
 
 #: kinds that a person asks for and another approves
 ASKED_FOR: Final = (kinds.CHARGE, kinds.RESERVATION, kinds.RESET, kinds.SCOPE, kinds.CLOCK, kinds.GRANT)
-#: characters of an entry, other than of kinds that hold amounts over units, or a release
+#: characters of an entry, other than of kinds that hold amounts over units, or a release; earlier versions
+#: wrote longer refusals
 MOST_BODY: Final = 2**22
-UNLIMITED: Final = (kinds.CHARGE, kinds.RESERVATION, kinds.FORFEIT, kinds.REQUEST, kinds.RELEASE)
+UNLIMITED: Final = (
+    kinds.CHARGE,
+    kinds.RESERVATION,
+    kinds.FORFEIT,
+    kinds.REQUEST,
+    kinds.RELEASE,
+    kinds.REFUSAL,
+)
+ADDED_LATER: Final = ("charge_epsilon",)  #: members of requests that earlier versions do not have
 MOST_RANGES: Final = 1000  #: of a cohort; pieces of a reservation's parts that are open
 
 
@@ -75,6 +84,9 @@ class Body(Signed, frozen=True, kw_only=True):
         """Return the name of the record of a request for it."""
         members = structs.asdict(self)
         what = {name: members[name] for name in members if name not in ("time", "by", "role")}
+        for name in ADDED_LATER:
+            if what.get(name, "") is None:  # requests of earlier versions keep their names
+                del what[name]
         return rights.asked_name(self.by or self.role or "", [type(self).__name__, what])
 
     def approved_on(self, state: State, time: str) -> str:
@@ -114,6 +126,8 @@ def renew(state: State, scope: str | None, time: str, bodies: Bodies) -> None:
         state.renew_scope(name, period)
         for _, reserved, left in waiting:
             state.add_scope(name, change_of(reserved.costs(state.width, left), state.width))
+        # What is approved to be set right is what a clock had begun by then.
+        drop_approvals(state, bodies, lambda _, wanted: isinstance(wanted, ClockBody))
 
 
 class Spending(Body, frozen=True):

@@ -105,13 +105,14 @@ def denied(state: State, by: str | None, role: str | None, scope: str | None, ti
 
 
 def new_name(name: str, known: Iterable[str]) -> str:
-    """Return the name of a person; raises `InputError` for one that looks like another's, or could.
+    """Return the name of a person; raises `InputError` for one that differs from another's by little.
 
     It is in one script, as Unicode composes it (NFKC), without blanks at its ends or letters that nobody
     sees, and no `known` name differs from it in case alone.  Names in a chain stay what they are.
     """
     one_line("name of a person", name)
-    scripts = {unicodedata.name(c, "?").split()[0] for c in name if c.isalpha()}
+    letters = [c for c in name if c.isalpha() or (c.isnumeric() and not c.isascii())]
+    scripts = {unicodedata.name(c, "?").split("-")[0].split()[0] for c in letters}
     seen = all(c.isalnum() or c.isascii() or unicodedata.category(c)[0] == "M" for c in name)
     filled = any("FILLER" in unicodedata.name(c, "") for c in name)
     together = len(scripts) <= 1 or scripts <= {"CJK", "HIRAGANA", "KATAKANA"}

@@ -357,6 +357,7 @@ class Books:
             scope = self.scopes.get(above, {"every": ""})
             if scope["every"] and (now := self.calendar(scope["every"], facts)) > scope["began"]:
                 scope.update(began=now, spent={})
+                self.drop(lambda one: one["asks"] == "clock")
                 for other, steps, left in self.open_parts():
                     if f"{other}/".startswith(f"{above}/"):
                         add(scope["spent"], steps, left, self.width)

@@ -213,6 +213,10 @@ def test_a_reservation_is_a_charge_under_its_key(make):
     for rounds in (0, 2**53 + 1):
         with pytest.raises(InputError, match="1 to 2"):
             ledger.reserve_plan(plan(0), "x", "m", rounds=rounds)
+    two = Plan(Relation.REPLACE_ONE, plan(0, count=2**53).events * 2)
+    for tried in (True, False):  # parts of two events together
+        with pytest.raises(InputError, match="1 to 2"):
+            ledger.reserve_plan(two, "x", "m", dry_run=tried)
     with pytest.raises(RefusedError, match="no bound"):
         ledger.reserve_plan(Plan(Relation.REPLACE_ONE, (Gdp(mu=1),)), "x", "n")
 

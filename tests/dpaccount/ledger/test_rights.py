@@ -14,6 +14,7 @@ from audits.reports.log import _names, log, page
 from dpaccount.errors import BudgetError, DpaccountError, InputError, LedgerError
 from dpaccount.ledger import charging
 from dpaccount.ledger import ledger as ledger_module
+from dpaccount.ledger.balances import rights
 from dpaccount.ledger.balances.budget import budget
 from dpaccount.ledger.journal import entries, export
 from dpaccount.ledger.journal.verify import repair, verify
@@ -432,7 +433,7 @@ def test_no_new_person_is_named_so_as_to_be_taken_for_another(url):
         "b\u00ado",
     ]
     with Ledger.open(url) as ledger:
-        for name in [*odd, "bo\u200b", "\u0430da"]:
+        for name in [*odd, "bo\u200b", "\u0430da", "bo\u0661"]:
             with pytest.raises(InputError, match=r"could be taken for|not a line of text"):
                 ledger.grant(name, ["charge"], scope="team", by="ada")
         for name in ("Élodie Müller", "Анна", "山田 さくら", "o'hara@x.example", "김 철수", "bo-2"):
@@ -463,7 +464,10 @@ def test_an_entry_has_an_end(url):
         assert ledger.verify() == VALID
         with ledger._store.writing() as rows:
             body = {"reason": "x" * 2**22, "time": entries.now()}
-            number = rows.append("refusal", entries.as_written(body), ledger._totals(rows).text).number
+            rows.append("refusal", entries.as_written(body), ledger._totals(rows).text)
+        assert ledger.verify() == VALID  # earlier versions wrote longer refusals
+        with ledger._store.writing() as rows:
+            number = rows.append("reset", entries.as_written(body), ledger._totals(rows).text).number
         with pytest.raises(LedgerError, match="more than 4194304 characters"):
             ledger.charge_plan(plan("1/100"), "x", by="di", scope="team/a")
     assert verify(url)["first_bad"] == number
@@ -867,9 +871,16 @@ def test_a_clock_is_believed_by_one_who_may_arrange_and_set_back_by_two(url, mon
             ledger.set_clock(by="ada")
         asked = ledger.set_clock("2099", by="ada")
         assert asked.kind == "request"
+        assert ledger.set_clock("2099", by="bo").kind == "request"
         with pytest.raises(BudgetError, match="another person must approve it"):
             ledger.approve(asked.number, "ada")
         with pytest.raises(BudgetError, match="nobody has approved it yet"):
+            ledger.set_clock("2099", by="ada")
+        ledger.approve(asked.number, "bo")
+        day[0] = "2099-03-01"  # what was approved was to set right one month
+        ledger.set_scope("month", Fraction(1, 3), by="ada")
+        day[0] = "2026-12-02"
+        with pytest.raises(BudgetError, match="nobody has approved it yet, or not since"):
             ledger.set_clock("2099", by="ada")
         ledger.approve(asked.number, "bo")
         assert ledger.set_clock("2099", by="ada").kind == "clock"
@@ -877,6 +888,17 @@ def test_a_clock_is_believed_by_one_who_may_arrange_and_set_back_by_two(url, mon
         assert [one["period"] for one in ledger.show()["scopes"] if "period" in one] == ["2026-12"]
         assert ledger.verify() == VALID
     assert recounted(url)
+
+
+def test_requests_of_earlier_versions_keep_their_names(url):
+    """The name has the members that they had: with a later one a valid chain would be another."""
+    governed(url)
+    with Ledger.open(url) as ledger:
+        asked = ledger.set_scope("team", 7, by="ada")
+        with ledger._store.reading() as rows:
+            names = dict(ledger._totals(rows).state(rows.node).register.items())
+        scope = {"scope": "team", "epsilon": "7", "delta": "0", "every": None}
+        assert names[rights.asked_name("ada", ["ScopeBody", scope])].entry == asked.number
 
 
 def test_nobody_is_asked_to_approve_what_can_never_be_done(url):
