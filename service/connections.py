@@ -1,4 +1,4 @@
-"""Connections, which anybody may open: those without a request end soon, and of many the oldest."""
+"""Connections, which anybody may open: those that wait for their client end soon, and of many the oldest."""
 
 import asyncio
 import json
@@ -11,7 +11,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 Line = dict[str, object]  #: of the log
 HEAD_SECONDS: Final = 10.0  #: for which the head of a request is waited for
-MOST_IDLE: Final = 400  #: connections without a request
+MOST_IDLE: Final = 400  #: connections that wait for a request, or for an answer to be read
+LEAST_READ: Final = 10_000  #: bytes of an answer in `HEAD_SECONDS`
 _IDLE: Final[dict["Connection", asyncio.TimerHandle]] = {}  #: and what ends each, the oldest first
 
 
@@ -28,7 +29,7 @@ def write(line: Line) -> None:
 
 
 class Connection(H11Protocol):
-    """A connection that is idle until the head of a request has come."""
+    """A connection that is idle until the head of a request has come, and while its answer is not read."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Begin to wait for a request."""
@@ -53,6 +54,17 @@ class Connection(H11Protocol):
         if self.cycle.response_complete and not self.transport.is_closing():
             self._waits()
 
+    def pause_writing(self) -> None:
+        """Wait for the client to read what was sent."""
+        super().pause_writing()
+        self._waits()
+
+    def resume_writing(self) -> None:
+        """Wait no more, if a request is being answered."""
+        super().resume_writing()
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._waits_no_more()
+
     def send_400_response(self, msg: str) -> None:
         """Refuse what is no request."""
         write({**begun("malformed", self.client and self.client[0]), "status": 400})
@@ -60,7 +72,8 @@ class Connection(H11Protocol):
 
     def _waits(self) -> None:
         self._waits_no_more()
-        _IDLE[self] = self.loop.call_later(HEAD_SECONDS, self._ends)
+        self._unread = self.transport.get_write_buffer_size()
+        _IDLE[self] = self.loop.call_later(HEAD_SECONDS, self._late)
         if len(_IDLE) > MOST_IDLE:
             next(iter(_IDLE))._ends()
 
@@ -68,6 +81,16 @@ class Connection(H11Protocol):
         if (alarm := _IDLE.pop(self, None)) is not None:
             alarm.cancel()
 
+    def _late(self) -> None:
+        before, self._unread = self._unread, self.transport.get_write_buffer_size()
+        if 0 < self._unread <= before - LEAST_READ:
+            _IDLE[self] = self.loop.call_later(HEAD_SECONDS, self._late)  # where it stood in the order
+        else:
+            self._ends()
+
     def _ends(self) -> None:
         self._waits_no_more()
-        self.transport.close()
+        if self.transport.get_write_buffer_size():
+            self.transport.abort()  # to close waits until all is read
+        else:
+            self.transport.close()

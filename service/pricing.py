@@ -160,20 +160,24 @@ class Prices:
 
         If the task is cancelled, nothing computes it any more.
         """
-        if asked.plain:
-            found = replace(await asyncio.to_thread(price, asked), asked=time.monotonic())
-            return found if then is None else await then(found)
+        if asked.plain and then is None:
+            return await self._found(asked)
         if self._waiting[who] >= WAITING:
             raise NotAllowedError(503, f"{WAITING} charges of this token wait for their price; ask again")
         self._waiting[who] += 1
         try:
             turn = self._turns.setdefault(who, Lock())
             async with turn:
-                async with self._free:
-                    found = await self._computed(asked)
+                found = await self._found(asked)
                 return found if then is None else await then(found)
         finally:
             self._waiting -= Counter([who])
+
+    async def _found(self, asked: Priceable) -> Request:
+        if asked.plain:
+            return replace(await asyncio.to_thread(price, asked), asked=time.monotonic())
+        async with self._free:
+            return await self._computed(asked)
 
     async def _computed(self, asked: Priceable) -> Request:
         worker = next(filter(lambda one: one.lives, iter(lambda: _IDLE.pop() if _IDLE else Worker(), None)))

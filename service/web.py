@@ -4,8 +4,10 @@ import asyncio
 import json
 import time
 import traceback
-from collections.abc import Callable, Coroutine
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from html import escape
 from typing import Any, Final, TypeVar
@@ -34,6 +36,7 @@ from service.pricing import Prices
 MAX_BODY: Final = 8_000_000  #: bytes
 READY_SECONDS: Final = 5.0  #: after which a ledger is not ready
 BODY_SECONDS: Final = 30.0  #: for which a body is waited for
+MOST_OPEN: Final = 128  #: requests of one token, and pages to one address, that are not answered
 THREADS: Final = 32  #: requests that are done at once; others wait
 T = TypeVar("T")
 STATUS: Final[list[tuple[Any, int, str | None]]] = [
@@ -66,6 +69,7 @@ class Service:
         self._desk, self._tokens, self._pages = desk, tokens, Pages(desk, tokens)
         self._threads, self._probe = ThreadPoolExecutor(THREADS), ThreadPoolExecutor(1)
         self._prices = Prices()
+        self._open: Counter[str] = Counter()
 
     def application(self) -> Starlette:
         """Return what uvicorn serves."""
@@ -95,12 +99,13 @@ class Service:
         look = asyncio.get_running_loop().run_in_executor
         token = await look(self._threads, self._tokens.of, request.headers.get("authorization", ""))
         line |= {"token": token.id, "person": token.person}
-        raw = await _body(request)
-        try:
-            return await self._acted(asked, token, request, raw, line)
-        finally:  # a refusal may be a request
-            if asked.method != "GET":
-                self._told()
+        with self._one_more(token.id):
+            raw = await _body(request)
+            try:
+                return await self._acted(asked, token, request, raw, line)
+            finally:  # a refusal may be a request
+                if asked.method != "GET":
+                    self._told()
 
     async def _acted(self, asked: Endpoint, token: Token, request: Request, raw: bytes, line: Line) -> bytes:
         run = partial(asyncio.get_running_loop().run_in_executor, self._threads)
@@ -113,11 +118,23 @@ class Service:
         found = await _while_connected(request, self._prices.of(token.id, priceable, in_turn))
         return _written(found if in_turn else await charge(found), line)
 
+    @contextmanager
+    def _one_more(self, who: str) -> Iterator[None]:
+        """Count a request; raises `NotAllowedError` where as many as may be are not answered."""
+        if self._open[who] >= MOST_OPEN:
+            raise NotAllowedError(503, f"{MOST_OPEN} requests with this token are not answered; ask again")
+        self._open[who] += 1
+        try:
+            yield
+        finally:
+            self._open -= Counter([who])
+
     async def _page(self, act: Any, line: Line, request: Request) -> Response:
         """Return a page; what goes wrong is a page with its sentence."""
         try:
             _check_site(request)
-            visit = Visit.of(request, await _body(request, MOST_OF_FORM), line)
+            with self._one_more(f"pages of {line['address']}"):
+                visit = Visit.of(request, await _body(request, MOST_OF_FORM), line)
             return await asyncio.get_running_loop().run_in_executor(self._threads, act, visit)
         except Exception as error:
             status, answer = _failed(error, line, request.method)

@@ -119,6 +119,26 @@ def test_a_few_plain_draws_are_priced_at_once_whoever_waits(slow):
         assert not replace(ONE, text=wrong).plain
 
 
+def test_what_is_done_in_turn_waits_for_it_however_plain(slow):
+    async def in_turn():
+        prices, done = Prices(), []
+
+        async def then(found):
+            done.append(found.digest)
+
+        waits = asyncio.ensure_future(prices.of("ada", ONE))
+        await asyncio.sleep(0)
+        after = asyncio.ensure_future(prices.of("ada", draws(1), then))
+        await prices.of("bob", draws(1), then)
+        await asyncio.sleep(0.02)
+        assert (len(done), after.done()) == (1, False)
+        slow.go.set()
+        await asyncio.gather(waits, after)
+        assert len(done) == 2
+
+    asyncio.run(in_turn())
+
+
 def test_who_asks_for_too_many_is_asked_to_come_again_and_others_are_not(slow):
     async def flood():
         prices = Prices()
