@@ -245,7 +245,7 @@ def _look_between(height: Callable[[float], float], low: float, best: float, hig
 
 def _gaussian_power(square: Fraction, rate: Fraction) -> Fraction:
     """Return Φ(Φ⁻¹(rate) + μ), rounded up: the largest true-positive rate under μ-Gaussian DP."""
-    if not MIN_RATE < rate < 1:
+    if not MIN_RATE < rate < 1 or float(rate) == 1:
         return Fraction(1)
     with precision(domination.BITS):
         root, at, off = arb(2).sqrt(), LAW.inv_cdf(float(rate)), 1e-15

@@ -196,6 +196,13 @@ def test_what_always_leaks_has_no_mu_and_nothing_has_none():
         assert rate <= nothing.true_positives(rate) <= rate * (1 + F(1, 10**20))
 
 
+@looped("nines", [15, 16, 17, 18, 30, 300])
+def test_a_rate_of_almost_one_has_a_power_of_at_least_that(nines):
+    rate = 1 - F(1, 10**nines)
+    for event in (Gaussian(sigma=1), Gaussian(sigma=1000)):
+        assert rate <= Accountant(event).risk().true_positives(rate) <= 1
+
+
 def test_bounds_of_upper_ends_alone_have_no_lower_one():
     class Known:
         def epsilon(self, delta, gap):
