@@ -5,6 +5,7 @@ A chain of k neighbours gives (kε, δ(e^{kε} − 1)/(e^ε − 1)) from (ε, δ
 
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import chain, count
 
 from flint import arb
 
@@ -12,6 +13,7 @@ from dpaccount.numerics.bisection import solve
 from dpaccount.numerics.intervals import ball, ceil_of, precision
 
 CHAIN_WIDTH = Fraction(1, 10**6)  #: how close to the least ε a chain is searched
+BESIDE = (Fraction(1025, 1024), Fraction(65, 64), Fraction(9, 8))  #: times the first ε: there δ(ε) may fall
 
 
 def chained(epsilon: Fraction, delta: Fraction, k: int) -> Fraction:
@@ -41,11 +43,12 @@ def chain_epsilon(
     The search starts near k/2^20, at 1/1024 for small groups (below that nothing is gained), and not below
     k·`least`, a bound from below on one unit's ε(target/k): a chain makes k times as much of δ, or more.
     """
-    high = max(Fraction(max(1, k >> 10), 1024), k * least)
-    while chain_delta(delta_of, high, k) > target:
-        high *= 2
-        if high > k << 40:
-            return None
+    first = max(Fraction(max(1, k >> 10), 1024), k * least)
+    # A chain's bound falls and rises again, so that doubling may pass by where it is met.
+    tried = chain((first, *(first * times for times in BESIDE)), (first * 2**n for n in count(1)))
+    high = next(at for at in tried if at > k << 40 or chain_delta(delta_of, at, k) <= target)
+    if high > k << 40:
+        return None
     if target == 0:
         return high
     enough = [high]  # where little work is left bounds are looser: the least ε that was proved counts

@@ -89,6 +89,20 @@ def test_a_chain_is_the_least_epsilon_that_was_proved():
     assert group_privacy.chain_delta(lambda at: of(event).delta(at).upper, found, 2) <= target
 
 
+@looped("excess", ["0", "1e-9", "1e-7", "1e-5"])
+def test_a_chain_is_met_where_delta_falls_at_once(excess):
+    """A bound that falls at one ε and then rises: what δ(ε) proves somewhere, ε(δ) finds."""
+
+    def falls(at):
+        return Fraction(1, 10) if at < Fraction("1.60944") else Fraction(1, 10**6)
+
+    least = 2 * Fraction("1.60944")
+    target = group_privacy.chain_delta(falls, least, 2) * (1 + Fraction(excess)) + Fraction(1, 10**7)
+    found = group_privacy.chain_epsilon(falls, target, 2, Fraction("1.60942"))
+    assert found is not None
+    assert least <= found < least * Fraction(1001, 1000)
+
+
 def test_approximate_pairs_chain():
     """The scaled δ of (ε, δ) by the formula, and at most 1."""
     pair = ev.Approximate(epsilon="0.5", delta="1e-6").for_group(3)
