@@ -393,6 +393,20 @@ def test_a_certificate_is_about_a_claim_in_a_file(dpaccount, tmp_path, words):
     assert not (tmp_path / "out.json").exists()
 
 
+@pytest.mark.parametrize("output", ["a.npy", "b.npy", "claim.toml", "link"])
+def test_a_certificate_replaces_no_file_that_is_read(dpaccount, tmp_path, output):
+    (tmp_path / "claim.toml").write_text(CLAIM)
+    for name in "ab":
+        write(tmp_path / f"{name}.npy", gaussian(100, 0.0, ord(name)))
+    (tmp_path / "link").symlink_to("a.npy")
+    held = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    words = ["--samples", "a.npy", "b.npy", "--claim", "claim.toml", "--certificate", output]
+    code, out, err = dpaccount("audit", *words, "--json")
+    assert (code, out, err.count("error: ")) == (2, "", 1)
+    assert "reads this file" in err
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == held
+
+
 def test_a_function_has_its_certificate_from_certify(dpaccount):
     code, out, err = dpaccount("audit", "fixed-seed", "--epsilon", "1", "--certificate", "out.json")
     assert (code, out) == (2, "")
