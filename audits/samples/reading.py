@@ -101,10 +101,7 @@ def _read(path: Path, raw: bytes) -> SampleTable | list[Outcome]:
 def read_csv(path: Path, raw: bytes, *, named: bool = False) -> SampleTable:
     """Return the table of a CSV file; with `named` its first line must hold the names of columns."""
     try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise InputError("not UTF-8", "write the file as UTF-8", path) from None
-    try:
+        text = _text(path, raw)
         rows = [(number, row) for number, row in enumerate(csv.reader(io.StringIO(text, "")), 1) if row]
     except csv.Error as error:
         raise InputError(f"no CSV file ({error})", "write one result a line", path) from None
@@ -156,12 +153,17 @@ def _nan(path: Path, where: str) -> Never:
     raise InputError(f"{where} is NaN", "write what is missing as a value of its own, such as -1", path)
 
 
-def _json_lines(path: Path, raw: bytes) -> list[Outcome]:
-    results = []
+def _text(path: Path, raw: bytes) -> str:
+    """Return a file's text, without a byte order mark."""
     try:
-        lines = raw.decode().splitlines()
+        return raw.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InputError("not UTF-8", "write the file as UTF-8", path) from None
+
+
+def _json_lines(path: Path, raw: bytes) -> list[Outcome]:
+    results = []
+    lines = _text(path, raw).removesuffix("\n").split("\n")  # a text may hold other line breaks
     _check_count(path, len(lines))
     for number, line in enumerate(lines, 1):
         if not line.strip():

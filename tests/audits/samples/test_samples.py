@@ -290,10 +290,24 @@ def test_samples_that_cannot_be_compared_are_refused(dpaccount, tmp_path, left, 
     assert said in err
 
 
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+@pytest.mark.parametrize("begin", ["", "\ufeff"])
+@pytest.mark.parametrize("line", ["\n", "\r\n"])
+def test_a_byte_order_mark_is_no_result_and_a_text_may_hold_line_breaks(tmp_path, ending, begin, line):
+    texts = [f"a{mark}b" for mark in "\u2028\u2029\x85\x0b\x1c"]
+    results = [text if ending == "csv" else json.dumps(text, ensure_ascii=False) for text in texts]
+    for name, last in (("a", ""), ("b", line)):
+        head = f"value{line}" if ending == "csv" else ""
+        (tmp_path / f"{name}.{ending}").write_bytes(f"{begin}{head}{line.join(results)}{last}".encode())
+    for side in read_samples(tmp_path / f"a.{ending}", tmp_path / f"b.{ending}"):
+        assert [result.labels for result in side.results] == [(text,) for text in texts]
+
+
 @pytest.mark.parametrize(
     ("name", "raw", "said"),
     [
         ("b.jsonl", b"1\n{\n", "line 2 is no JSON"),
+        ("b.jsonl", b"1\n\n{\n", "line 3 is no JSON"),
         ("b.jsonl", b"1\nnull\n", "line 2 holds no result"),
         ("b.jsonl", b"1\n[NaN, 1]\n", "line 2 is NaN"),
         ("b.npy", b"no array", "no array can be read"),
