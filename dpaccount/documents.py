@@ -393,6 +393,14 @@ def writing(folder: Path) -> Iterator[None]:
         yield
 
 
+def check_output(output: Path | None, *inputs: Path | str | None) -> None:
+    """Raise `InputError` where writing `output` would replace one of the inputs, by whatever name."""
+    for each in inputs:
+        with suppress(OSError):
+            if output is not None and each is not None and output.samefile(each):
+                raise InputError("the command reads this file", "write to another file", output)
+
+
 def sync_folder(folder: Path) -> None:
     """Make a folder's entries durable: what was created or renamed in it stays."""
     descriptor = os.open(folder, os.O_RDONLY)

@@ -31,7 +31,7 @@ from audits.tradeoff import (
     curve_of_points,
     renyi_claim,
 )
-from dpaccount.documents import Place, parse_toml, read_bytes
+from dpaccount.documents import Place, check_output, parse_toml, read_bytes
 from dpaccount.errors import InputError
 from dpaccount.exact import as_exact, exact_argument, shown, whole_argument
 from dpaccount.plan.events import Plan
@@ -148,6 +148,7 @@ class Arguments:
 
     def samples(self, left: Path, right: Path) -> SamplesAudit:
         """Return the request to compare two files of results, with a certificate of a claim in a file."""
+        check_output(self.certificate, left, right, self.claim)
         if self.certificate is not None and self.claim is None:
             what = f"{self.named('certificate')} is about a claim in a file"
             raise InputError(what, f"give {self.named('claim')} CLAIM.toml")
@@ -173,6 +174,7 @@ class Arguments:
 
     def one_run(self, file: Path) -> OneRunAudit:
         """Return the request to audit one run by the scores of its canaries."""
+        check_output(self.certificate, file)
         self._check_only_claim("one-run")
         curve, point = self._curve_claimed()
         if isinstance(curve, RhoClaim | RenyiClaim):

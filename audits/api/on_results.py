@@ -19,7 +19,7 @@ from audits.one_run.canaries import COINS, REPLACED, REVERSED, read_canaries
 from audits.one_run.certificate import write_certificate
 from audits.one_run.healthy import healthy, sentence
 from audits.samples.reading import read_samples
-from audits.samples.two_samples import UNSEEN, Compared, compare
+from audits.samples.two_samples import Compared, compare
 from audits.subjects.code import Code
 from audits.tradeoff import CurveClaim, MuClaim, PointClaim
 from dpaccount.documents import atomically, writing
@@ -94,7 +94,10 @@ def audit_samples(question: SamplesAudit, progress: Progress) -> AuditAnswer:
         runs=runs,
         attack=f"{ELSEWHERE}: {compared.score}, Clopper-Pearson on the other results",
         witness=AttackWitness(
-            samples=samples, event=compared.reached.sentence(), score=compared.score, findings=[UNSEEN]
+            samples=samples,
+            event=compared.reached.sentence(),
+            score=compared.score,
+            findings=[*compared.findings],
         ),
     )
     if question.claim is not None and question.certificate is not None:

@@ -78,11 +78,16 @@ def exceeds(reached: LowerBound, epsilon: Fraction, curve: EventClaim | None) ->
     return level_shown(reached, curve) > (epsilon if curve is None else curve.level)
 
 
-def could_show(reached: LowerBound, beyond: Callable[[LowerBound], bool], points: int = 1) -> LowerBound:
-    """Return the bound that the runs behind `reached` would give if each revealed its side, as judged."""
+def could_show(
+    reached: LowerBound, beyond: Callable[[LowerBound], bool], points: int = 1, most: int | None = None
+) -> LowerBound:
+    """Return the bound that the runs behind `reached` would give if each revealed its side, as judged.
+
+    Of those on the event's side, at most `most` could be told from others.
+    """
 
     def at(risk: Fraction) -> LowerBound:
-        return leaked_bound(replace(reached, risk=risk))
+        return leaked_bound(replace(reached, risk=risk), most)
 
     return judged(at, beyond, reached.risk, points=points)
 
@@ -119,10 +124,11 @@ def leakage_bound(
     return best.measure(revealed[coins == 0], revealed[coins == 1], delta, risk)
 
 
-def leaked_bound(reached: LowerBound) -> LowerBound:
-    """Return the bound that the runs behind `reached` would give if each of them revealed its side."""
+def leaked_bound(reached: LowerBound, most: int | None = None) -> LowerBound:
+    """Return the bound that the runs behind `reached` would give if each, or `most`, revealed its side."""
     if isinstance(reached, CountedBound):
-        seen, rule = (reached.runs, reached.runs), Threshold(reached.threshold, reached.direction)
+        seen = (reached.runs if most is None else most, reached.runs)
+        rule = Threshold(reached.threshold, reached.direction)
         return clopper_pearson(seen, (0, reached.other_runs), reached.delta, reached.risk, rule)
     n = reached.runs
     shown = largest_rejected(n, n, n, float(reached.delta), float(reached.risk))

@@ -33,7 +33,7 @@ from audits.cli.options import (
     say,
     show,
 )
-from dpaccount.documents import Place, parse_json, read_bytes
+from dpaccount.documents import Place, check_output, parse_json, read_bytes
 from dpaccount.errors import InputError
 from dpaccount.exact import exact_argument
 from dpaccount.relation import RELATION_CLASSES
@@ -252,6 +252,7 @@ def arguments_of(*given: Any, **more: object) -> "Arguments":
 
     said = {name: value for table in given if table is not None for name, value in vars(table).items()} | more
     plan, python = said.get("plan"), said.get("python")
+    check_output(said.get("certificate"), plan)
     read = {
         "plan": None if plan is None else read_events(plan),
         "points": _points(said.get("points"), "--points"),

@@ -28,7 +28,7 @@ from audits.cli.options import (
     source,
     whole,
 )
-from dpaccount.documents import atomically, parse_json
+from dpaccount.documents import atomically, check_output, parse_json
 from dpaccount.errors import InputError
 from dpaccount.exact import printed, shown
 
@@ -82,6 +82,8 @@ def account(  # noqa: PLR0913 - options
     from dpaccount.accounting.answers import account_answer, risk_fields
     from dpaccount.plan.plan_file import read_plan
 
+    for output in (profile, certificate):
+        check_output(output, events)
     place = parse_json(source(events), events)
     share, loss, units = number(delta, "--delta"), number(epsilon, "--epsilon"), whole(group, "--group")
     alpha = number(order, "--order")
@@ -230,6 +232,7 @@ def calibrate(  # noqa: PLR0913 - options
     if event == "-" or event.endswith(".json") or (event not in NAMED and Path(event).is_file()):
         if (sensitivity, count, rounds) != (None, None, None):
             raise InputError("the file states --sensitivity, --count and --rounds", "leave them out")
+        check_output(certificate, event)
         unknown = unknown_in(parse_json(source(event), event))
     else:
         moved, times = number(sensitivity, "--sensitivity"), whole(count, "--count") or 1

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from audits.cli.options import File, Flag, Json, LedgerUrl, Name, Text, Url, day, one_of, say, show, watching
-from dpaccount.documents import OPEN, OWN, atomically, using
+from dpaccount.documents import OPEN, OWN, atomically, check_output, using
 from dpaccount.errors import DpaccountError, InputError
 
 if TYPE_CHECKING:
@@ -74,6 +74,7 @@ def report(  # noqa: PLR0913 - options
         return _index(files, output)
     if output is not None and len(files) > 1:
         raise InputError("--output takes one certificate", "leave it out for several")
+    check_output(output, *files)
     named = [*(part or ()), *([] if regret is None else [f"regret={regret}"])]
     if named and kind in ("registry", "nist"):
         option = "--part" if part else "--regret"
@@ -83,7 +84,7 @@ def report(  # noqa: PLR0913 - options
         from audits.cli import answers
 
         today = answers.show(ledger)
-    text_of = partial(_text, kind, today, [_part(each) for each in named])
+    text_of = partial(_text, kind, today, [_part(each, output) for each in named])
     for file in files:
         _one(file, kind, text_of, output)
     return 0
@@ -177,7 +178,12 @@ def ledger_report(  # noqa: PLR0913 - options
     from audits.reports import of_ledger
     from audits.reports.log import LogFilter
     from audits.reports.review import report as reported
+    from dpaccount.ledger.stores.place import Address, address
 
+    place = address(url)
+    check_output(output, place.witness)
+    if isinstance(place, Address):  # and the logs of SQLite beside the file
+        check_output(output, *(f"{place.resolved}{log}" for log in ("", "-wal", "-shm")))
     only = LogFilter(day(since, "--since"), day(until, "--until"), by, scope)
     kind = "json" if json_ else format_
     if kind == "html" and output is None and sys.stdout.isatty():
@@ -206,11 +212,12 @@ def _kind(stated: str, flags: dict[str, bool]) -> str:
     return asked[0] if asked else stated
 
 
-def _part(text: str) -> "Section":
+def _part(text: str, output: Path | None) -> "Section":
     """Return the section that NAME=FILE asks for."""
     from dpaccount.extensions import REPORTS, extension, extensions
 
     name, equals, file = text.partition("=")
+    check_output(output, file)
     made_by = extension(REPORTS, name) if equals else None
     if made_by is None:
         known = ", ".join(each.name for each in extensions(REPORTS)) or "none"

@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import Any
 
 from audits.consistency.formulas import every_column
-from audits.consistency.hazards import ELSEWHERE
+from audits.consistency.hazards import ELSEWHERE, drawn_elsewhere
 from audits.consistency.studies import check_read
 from dpaccount.checker import relation
 from dpaccount.checker.certificate import exceeded
@@ -37,11 +37,13 @@ from dpaccount.checker.certificate.tables import (
     labels_of,
 )
 from dpaccount.checker.derivation import NOISE
-from dpaccount.checker.documents import brief, ensure, integer, text
+from dpaccount.checker.documents import brief, ensure, integer
 from dpaccount.checker.facts import Fact
 from dpaccount.checker.intervals import number
 from dpaccount.checker.relation import ADDED
 
+#: Text without control characters, line breaks, changes of direction, and halves of characters.
+SHOWN = re.compile(r"[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]{0,255}")
 SEEN = ("unit", "left", "right", "rows", "other_rows", "coins", "wrong")  # of a pair of datasets
 ENTRY = closed(
     {
@@ -93,6 +95,12 @@ def some(shapes: dict[str, Shape]) -> Shape:
     return shape
 
 
+def shown(value: Any, where: str) -> None:
+    """Accept a table of texts that show as they are written, as are its names."""
+    tabled(written(SHOWN))(value, where)
+    listed(written(SHOWN))([*value], where)
+
+
 CLAIM = some(
     {
         **{
@@ -108,7 +116,7 @@ CLAIM = some(
 UNSEEN = some(
     {
         **{"claim": CLAIM, "sensitivity": listed(ENTRY), "audit": either(AUDIT), "hazards": listed(TEXT)},
-        **{"environment": tabled(TEXT), "signature": either(SIGNATURE)},
+        **{"environment": shown, "signature": either(SIGNATURE)},
     }
 )
 
@@ -120,6 +128,13 @@ def check_shape(document: Any) -> None:
 
 
 SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
+#: The sentence on an event of two files of results.
+EVENT = re.compile(
+    r"score >= -?(\d+(\.\d+)?(e[+-]\d+)?|inf) on the (left|right), seen \d+ of \d+ against \d+ of \d+",
+    re.ASCII,
+)
+DRAWN = closed({"file": written(SHOWN), "sha256": written(SHA256), "results": COUNT})
+SAMPLES = closed({"left": DRAWN, "right": DRAWN, "event": written(EVENT), "score": TEXT})
 #: Subjects whose certificates need not state `own_epsilon`, as they were made before a subject declared it;
 #: some have left the catalogue
 EARLIER = {
@@ -250,23 +265,26 @@ def check_samples(document: dict[str, Any]) -> None:
 
     A third chose it, and no fewer than four; in earlier versions a half.
     """
-    audit = document["audit"]
-    if audit is None or not audit["attack"].startswith(ELSEWHERE):
+    if not drawn_elsewhere(document):
         return
+    audit = document["audit"]
+    ensure(audit is not None, f"{ELSEWHERE} were not compared")
+    ensure(document["subject"]["source"] == ELSEWHERE, f"not said of the source: {ELSEWHERE}")
+    ensure(not document["proved"]["derivation"], f"{ELSEWHERE} have no proof")
     seen = audit["witness"]
-    sides, at = [seen["left"], seen["right"]], text(seen["event"])
-    for side in sides:
-        ensure(side.keys() == {"file", "sha256", "results"}, "a file is named, with digest and results")
-        ensure(SHA256.fullmatch(text(side["sha256"])) is not None, "a file's sha256 is no digest")
-    ensure(sides[0]["sha256"] != sides[1]["sha256"], "one file is given for both datasets")
-    drawn = [integer(side["results"]) for side in sides]
+    SAMPLES(seen, "the witness")
+    left = " on the left, " in seen["event"]
+    begin = f"{ELSEWHERE}: {seen['score']}, Clopper-Pearson on the other "
+    ensure(audit["attack"] in (f"{begin}half", f"{begin}results"), "the attack is not that of the two files")
+    ensure(seen["left"]["sha256"] != seen["right"]["sha256"], "one file is given for both datasets")
+    drawn = [integer(seen[side]["results"]) for side in ("left", "right")]
     ensure(sum(drawn) == audit["trials"], "the files hold other results than the audit has trials")
     halves = audit["attack"].endswith("half")
     held = [most - (most // 2 if halves else max(most // 3, 4)) for most in drawn]
     for point in audit["points"]:
         runs = [point["runs"], point["other_runs"]]
-        ensure(runs == (held if " on the left, " in at else held[::-1]), "the counts are of other results")
-        ensure(point["event"] == f"{text(seen['score'])}: {at}", "the event is not that of the witness")
+        ensure(runs == (held if left else held[::-1]), "the counts are of other results")
+        ensure(point["event"] == f"{seen['score']}: {seen['event']}", "the event is not that of the witness")
 
 
 #: the law that a subject's parameter names, by the rule of its noise where that is not Gaussian

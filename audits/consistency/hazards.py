@@ -36,7 +36,7 @@ SHUFFLED = (
     "The noise is drawn by the participants' devices, not here. The guarantee fails against the shuffler, and"
     " against those who know other participants' answers or control their devices."
 )
-#: How the attack's description begins where neither code nor datasets were seen.
+#: How the attack's description begins where neither code nor datasets were seen; also the subject's source.
 ELSEWHERE = "results drawn elsewhere"
 UNSEEN = (
     "The results were drawn elsewhere. The code and the datasets were not seen here. The counts are valid if"
@@ -81,7 +81,7 @@ def hazards_of(document: dict[str, Any]) -> list[str]:
     notes += [*HAZARDS, *scope(document)] if steps else UNPROVED_HAZARDS
     if any(step["rule"] == "shuffled" for step in steps):
         notes.append(SHUFFLED)
-    if (document["audit"] or {}).get("attack", "").startswith(ELSEWHERE):
+    if drawn_elsewhere(document):
         notes.append(UNSEEN)
     if "examples" in claim["subject"]:
         notes.append(
@@ -114,6 +114,15 @@ def hazards_of(document: dict[str, Any]) -> list[str]:
     if document["subject"]["status"] != "sound":
         notes.append(f"The subject's status is {document['subject']['status']!r}.")
     return notes
+
+
+def drawn_elsewhere(document: dict[str, Any]) -> bool:
+    """Return whether a certificate names results drawn elsewhere in any way: by one, it must in all."""
+    audit = document["audit"] or {}
+    seen = audit.get("witness", {})
+    files = any(isinstance(seen.get(side), dict) for side in ("left", "right"))
+    source = document["subject"].get("source")
+    return files or source == ELSEWHERE or audit.get("attack", "").startswith(ELSEWHERE)
 
 
 def scope(document: dict[str, Any]) -> Iterator[str]:

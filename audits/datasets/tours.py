@@ -58,6 +58,15 @@ def each_value(domain: Domain) -> Iterator[tuple[int, Rows]]:
             yield column, records
 
 
+def wide_columns(domain: Domain) -> list[tuple[int, float]]:
+    """Return the integer columns with too many values for a row to take each, and how many they have."""
+    return [
+        (column, high - low + 1)
+        for column, (low, high) in enumerate(zip(domain.low, domain.high, strict=True))
+        if domain.integer[column] and high - low >= EACH_VALUE
+    ]
+
+
 def empty(domain: Domain, relation: str) -> Iterator[Pair]:
     """Yield pairs in which a row has nothing: all its numbers are missing, as of who is offered nothing."""
     nothing = domain.clamped(np.full((1, len(domain.low)), np.nan))

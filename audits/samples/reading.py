@@ -10,6 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import repeat
 from pathlib import Path
 from typing import Any, Never
 
@@ -29,7 +30,7 @@ KNOWN = (".csv", ".jsonl", ".ndjson", ".npy", ".parquet")
 
 @dataclass(frozen=True)
 class SampleTable:
-    """Rows of cells: a column is an array of numbers, or texts (which may all be numbers)."""
+    """Rows of cells: a column is an array of numbers, or texts (some of which may be numbers)."""
 
     columns: tuple[str, ...]
     cells: tuple[Cells, ...]
@@ -100,10 +101,7 @@ def _read(path: Path, raw: bytes) -> SampleTable | list[Outcome]:
 def read_csv(path: Path, raw: bytes, *, named: bool = False) -> SampleTable:
     """Return the table of a CSV file; with `named` its first line must hold the names of columns."""
     try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise InputError("not UTF-8", "write the file as UTF-8", path) from None
-    try:
+        text = _text(path, raw)
         rows = [(number, row) for number, row in enumerate(csv.reader(io.StringIO(text, "")), 1) if row]
     except csv.Error as error:
         raise InputError(f"no CSV file ({error})", "write one result a line", path) from None
@@ -138,16 +136,34 @@ def numbers_of(cells: Cells) -> Floats | None:
         return None
 
 
+def _numbers(cells: Cells) -> Floats:
+    """Return the numbers of a column, NaN where a cell is a text."""
+    numbers = numbers_of(cells)
+    return np.array([_number(cell) for cell in cells]) if numbers is None else numbers
+
+
+def _number(cell: str) -> float:
+    try:
+        return float(cell)
+    except ValueError:
+        return math.nan
+
+
 def _nan(path: Path, where: str) -> Never:
     raise InputError(f"{where} is NaN", "write what is missing as a value of its own, such as -1", path)
 
 
-def _json_lines(path: Path, raw: bytes) -> list[Outcome]:
-    results = []
+def _text(path: Path, raw: bytes) -> str:
+    """Return a file's text, without a byte order mark."""
     try:
-        lines = raw.decode().splitlines()
+        return raw.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InputError("not UTF-8", "write the file as UTF-8", path) from None
+
+
+def _json_lines(path: Path, raw: bytes) -> list[Outcome]:
+    results = []
+    lines = _text(path, raw).removesuffix("\n").split("\n")  # a text may hold other line breaks
     _check_count(path, len(lines))
     for number, line in enumerate(lines, 1):
         if not line.strip():
@@ -215,12 +231,14 @@ def _parquet(path: Path, raw: bytes) -> SampleTable:
     return SampleTable(tuple(table.column_names), tuple(cells))
 
 
-def _check_doubles(name: str, sides: tuple[Cells, Cells], doubles: int) -> None:
-    """Refuse different numbers that are one double, of which there are `doubles`: scores cannot differ."""
+def _check_doubles(name: str, sides: Sequence[Cells], values: Sequence[Floats]) -> None:
+    """Refuse different numbers that are one double: scores cannot differ.  A text's value is NaN."""
     if all(isinstance(each, np.ndarray) and each.dtype.kind == "f" and each.itemsize <= 8 for each in sides):
         return
     # Scores compare doubles: sides that differ only beyond a double's digits would look the same.
-    cells = {cell for side in sides for cell in side}
+    pairs = [zip(*each, strict=True) for each in zip(sides, values, strict=True)]
+    cells = {cell for side in pairs for cell, number in side if not math.isnan(number)}
+    doubles = len(np.unique(np.concatenate([side[~np.isnan(side)] for side in values])))
     if len(cells) > doubles and len({_meant(str(cell)) for cell in cells}) > doubles:
         what = f"{name[:70]!r} has different numbers that are one double"
         raise InputError(what, "write them as texts, with a letter before each")
@@ -240,38 +258,50 @@ def _check_count(path: Path, rows: int) -> None:
 def _alike(
     one: SampleTable, other: SampleTable, left: Path, right: Path
 ) -> tuple[list[Outcome], list[Outcome]]:
-    """Return the results of two tables with the same columns, which are numbers on both sides or texts."""
+    """Return the results of two tables with the same columns; each cell is a number, or else a text."""
     if one.columns != other.columns:
         headers = [", ".join(table.columns)[:120] or "none" for table in (one, other)]
         raise InputError(
             f"{left.name} has the columns {headers[0]} and {right.name} {headers[1]}",
             "give both the same columns",
         )
-    numbers: list[tuple[Floats, Floats]] = []
-    texts, names, titles = [], [], []
-    for name, here, there in zip(one.columns, one.cells, other.cells, strict=True):
-        left_numbers, right_numbers = numbers_of(here), numbers_of(there)
-        if left_numbers is not None and right_numbers is not None:
-            _check_doubles(name, (here, there), len(np.unique(np.concatenate([left_numbers, right_numbers]))))
-            numbers.append((left_numbers, right_numbers))
+    numbers, texts, kinds, names, titles = [], [], [], [], []
+    for name, *cells in zip(one.columns, one.cells, other.cells, strict=True):
+        values = [_numbers(side) for side in cells]
+        _check_doubles(name, cells, values)
+        absent = [np.isnan(side) for side in values]
+        some_text, some_number = any(side.any() for side in absent), not all(side.all() for side in absent)
+        if some_number:
+            numbers.append(values)
             names.append(f"[{name!r}]")
-        elif isinstance(here, np.ndarray) or isinstance(there, np.ndarray):  # a number is no text
-            raise InputError(
-                f"{name[:70]!r} is of numbers in one file and of texts in the other",
-                "give both the same type",
-            )
-        else:
-            texts.append((here, there))
+        if some_text:
+            texts.append([_texts(*side) for side in zip(cells, absent, strict=True)])
             titles.append(f"[{name!r}]")
+        if some_text and some_number:
+            kinds.append([np.where(side, " text", " number") for side in absent])
+    called = tuple(names), tuple(titles)
     sides = []
-    for side, table in enumerate((one, other)):
-        columns = [each[side] for each in numbers]
-        matrix = np.column_stack(columns) if columns else np.zeros((table.rows, 0))
-        labels = list(zip(*(each[side] for each in texts), strict=True)) if texts else [()] * table.rows
-        sides.append(
-            [
-                Outcome("row", labels[k], matrix[k], names=tuple(names), titles=tuple(titles))
-                for k in range(table.rows)
-            ]
-        )
+    for side, rows in enumerate((one.rows, other.rows)):
+        matrix = np.column_stack([np.zeros((rows, 0)), *(each[side] for each in numbers)])
+        labels = zip(*(each[side] for each in texts), strict=True) if texts else repeat(())
+        structures = zip(*(each[side] for each in kinds), strict=True) if kinds else repeat(())
+        parts = zip(labels, matrix, structures, strict=False)
+        sides.append([_row(*each, *called) for each in parts])
     return sides[0], sides[1]
+
+
+def _texts(cells: Cells, absent: NDArray[np.bool_]) -> list[str | None]:
+    """Return the texts of a column, None where a cell is a number."""
+    return [str(cell) if text else None for cell, text in zip(cells, absent.tolist(), strict=True)]
+
+
+def _row(
+    texts: Sequence[str | None],
+    numbers: Floats,
+    kinds: Sequence[str],
+    names: tuple[str, ...],
+    titles: tuple[str, ...],
+) -> Outcome:
+    """Return one result: a text keeps its place among several, whether or not others are numbers."""
+    labels = tuple(text or "" for text in texts if text is not None or len(texts) > 1)
+    return Outcome("row" + "".join(kinds), labels, numbers, names=names, titles=titles)

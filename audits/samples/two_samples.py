@@ -6,7 +6,7 @@ on one dataset, and the two datasets are neighbours.
 
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -20,11 +20,16 @@ from audits.attack.runs import TRAIN, Challenge
 from audits.samples.reading import DrawnResults
 from audits.sandbox.outcomes import Outcome
 from audits.scores.learned_scores import best_score
+from audits.scores.outcome_columns import Columns
 from dpaccount.errors import InputError
 
 UNSEEN = (
     "the results were drawn elsewhere: this program saw neither the code nor the datasets; the bound holds if"
     " each file has independent results on one dataset, and the two datasets are neighbours"
+)
+UNSCORED = (
+    "{} of the {} results that the event is counted in are unique texts, of which no event can be chosen:"
+    " round the numbers in them, or give these columns of their own"
 )
 MIN_RESULTS = 2 * TRAIN  #: of one side
 #: Of the results, from which the event is chosen.  Over six laws and 500 and 2,000 results a half shows less
@@ -40,6 +45,7 @@ class Compared:
     reached: CountedBound
     leaked: LowerBound
     score: str
+    findings: tuple[str, ...]
 
 
 def compare(left: DrawnResults, right: DrawnResults, challenge: Challenge) -> Compared:
@@ -67,7 +73,23 @@ def compare(left: DrawnResults, right: DrawnResults, challenge: Challenge) -> Co
     at = partial(rule.measure, learned.score.of(held), learned.score.of(out), delta)
     beyond = partial(exceeds, epsilon=challenge.epsilon, curve=challenge.curve)
     reached = judged(at, beyond, challenge.risk)
-    return Compared(reached, could_show(reached, beyond), learned.score.sentence())
+    scored = _scored(learned.score.columns, held if reached.direction == "left" else out)
+    unscored = UNSCORED.format(reached.runs - scored, reached.runs)
+    findings = (UNSEEN, unscored) if 2 * scored < reached.runs else (UNSEEN,)
+    leaked = could_show(reached, beyond, most=scored)
+    return Compared(reached, leaked, learned.score.sentence(), findings)
+
+
+def _scored(columns: Columns, results: Sequence[Outcome]) -> int:
+    """Return how many results have more than unique texts and a constant: of those no event can be chosen."""
+    often = {at: codes for (kind, at), codes in columns.places.items() if kind == "text"}
+    varying = any(result.numbers.tobytes() != results[0].numbers.tobytes() for result in results)
+    return sum(
+        not result.labels
+        or (varying and not np.isnan(result.numbers).all())
+        or any(text in often.get(at, ()) for at, text in enumerate(result.labels))
+        for result in results
+    )
 
 
 def _chance_of_alike(counts: Iterable[int]) -> float:

@@ -3,7 +3,10 @@
 import fcntl
 import os
 
-from dpaccount.documents import Place, atomically
+import pytest
+
+from dpaccount.documents import Place, atomically, check_output
+from dpaccount.errors import InputError
 
 
 def test_a_member_of_a_toml_list_is_called_by_its_name():
@@ -27,3 +30,15 @@ def test_what_a_killed_process_left_of_a_file_is_removed_and_nothing_else(tmp_pa
         atomically(path, "whole")
     left = {one.name for one in tmp_path.iterdir()}
     assert left == {"a.json", names["live"], names["new"], *others}
+
+
+def test_an_output_is_no_input_by_whatever_name(tmp_path):
+    path, other = tmp_path / "a.csv", tmp_path / "b.csv"
+    path.write_text("1")
+    (tmp_path / "link").symlink_to(path)
+    for name in (path, tmp_path / "link", tmp_path / "." / "x" / ".." / "a.csv"):
+        (tmp_path / "x").mkdir(exist_ok=True)
+        with pytest.raises(InputError, match="reads this file"):
+            check_output(name, None, other, path)
+    check_output(other, path)
+    check_output(None, path)

@@ -153,7 +153,7 @@ def is_bound_or_free(dpaccount, tmp_path, root, make):
 CONTRADICTIONS = {
     samples: (
         (("audit", "witness", "left", "results"), 600, "other results than the audit has trials"),
-        (("audit", "witness", "right", "sha256"), "0" * 63, "sha256 is no digest"),
+        (("audit", "witness", "right", "sha256"), "0" * 63, "sha256 is 0+, which it cannot be"),
         (
             ("audit", "witness", "event"),
             "score >= 1.0 on the left, seen 1 of 2 against 1 of 2",

@@ -13,7 +13,7 @@ import pytest
 
 from audits.claim import read_claim
 from audits.datasets.bases import dataset, times
-from audits.datasets.tours import each_value
+from audits.datasets.tours import each_value, wide_columns
 from audits.hypothesis_tests.elsewhere import _move
 from audits.hypothesis_tests.judge import _signs
 from audits.hypothesis_tests.search import run_tours
@@ -62,6 +62,10 @@ def test_one_row_takes_each_value_of_a_whole_column():
     assert tried[1][:, 1].tolist() == [*range(-2, 9001)]
     assert len(np.unique(tried[1][:, [0, 2, 3]], axis=0)) == 1
     assert all(domain.contains(records[:7]) for records in tried.values())
+    assert wide_columns(domain) == [(3, 20_001)]
+    for high in (9_999.0, 10_000.0):  # a column is tried or named, or has two values
+        one = Domain(7, (0.0, 0.0), (high, 1.0), (True, True))
+        assert [column for column, _ in (*each_value(one), *wide_columns(one))] == [0]
 
 
 @pytest.mark.parametrize("width", [1, 2, 5, 7])
@@ -96,6 +100,18 @@ def test_pairs_are_tried_at_every_public_coin_that_code_may_name():
     run_tours(judge, subject.domain(), subject.relation, marks, [], 3)
     assert set(tried) == {0, 1, 3, *range(5, 50)}
     assert min(tried.values()) > 0
+
+
+@pytest.mark.parametrize(("high", "said"), [(9.0, ""), (20_000.0, "not each of 20001 values of column 1")])
+def test_a_column_that_is_not_tried_whole_is_named(high, said):
+    nothing = ("along", "along_coins", "along_records", "along_values", "along_walk")
+    judge = SimpleNamespace(
+        seen=SimpleNamespace(), subject=SparseVector(), **dict.fromkeys(nothing, lambda *_: None)
+    )
+    domain = Domain(7, (0.0, 0.0), (1.0, high), (False, True))
+    run_tours(judge, domain, "replace-one", landmarks(judge.subject), [], 3)
+    assert said in judge.seen.skipped
+    assert ("values of column" in judge.seen.skipped) == bool(said)
 
 
 @pytest.mark.parametrize("low", [-121.0, 0.0, 3.0])

@@ -50,6 +50,88 @@ def test_every_format_gives_the_same_bound(dpaccount, tmp_path, ending):
     assert answer["witness"]["samples"]["left"]["results"] == 2000
 
 
+def stored(path, rows):
+    """Write rows of cells; a NumPy array with a text holds texts."""
+    if path.suffix == ".csv":
+        names = ",".join(f"c{k}" for k in range(len(rows[0])))
+        path.write_text("\n".join([names, *(",".join(map(str, row)) for row in rows)]))
+    elif path.suffix == ".jsonl":
+        results = [row[0] if len(row) == 1 else {f"c{k}": cell for k, cell in enumerate(row)} for row in rows]
+        path.write_text("".join(json.dumps(result) + "\n" for result in results))
+    elif path.suffix == ".npy":
+        np.save(path, np.array(rows))
+    else:
+        import pyarrow as pa
+        from pyarrow import parquet
+
+        columns = [np.array(column).tolist() for column in zip(*rows, strict=True)]
+        parquet.write_table(pa.table({f"c{k}": column for k, column in enumerate(columns)}), path)
+    return path
+
+
+def gaps(every, *, left=0.0, right=2.0):
+    """Return two sets of numbers of which one in so many is missing; a left one always is."""
+    sides = [[[x] for x in gaussian(200, shift, int(shift) + 3).tolist()] for shift in (left, right)]
+    for rows in sides if every else ():
+        rows[::every] = [["none"]] * len(rows[::every])
+    sides[0][5] = ["none"]
+    return sides
+
+
+def pairs(missing):
+    """Return two sets of a number and a text; a number may be missing."""
+    made = []
+    for side in (0, 1):
+        rng = np.random.default_rng(side)
+        numbers, words = rng.normal(size=200).tolist(), rng.choice(["yes", "no"], 200, p=[0.8, 0.2])
+        made.append([[x, str(word if side else "yes")] for x, word in zip(numbers, words, strict=True)])
+        made[-1][:missing] = [["missing", word] for _, word in made[-1][:missing]]
+    return made
+
+
+@pytest.mark.parametrize(
+    "sides",
+    [gaps(0), gaps(20), gaps(2, right=0.1), [[["yes"]] * 200, [["yes"], ["no"]] * 100], pairs(0)],
+    ids=["one text", "some missing", "half missing", "texts", "two columns"],
+)
+def test_the_same_results_have_the_same_bound_in_every_format(tmp_path, sides):
+    """A cell is a number or a text by itself, whatever else its column holds."""
+    found = {}
+    for ending in ("csv", "jsonl", "npy", "parquet"):
+        paths = [stored(tmp_path / f"{k}.{ending}", rows) for k, rows in enumerate(sides)]
+        compared = compare(*read_samples(*paths), Challenge(F(1, 10), F(0), 400, F(1, 20), 0))
+        found[ending] = compared.reached, compared.leaked
+    assert len(set(found.values())) == 1, found
+    assert found["csv"][0].epsilon_lower > 0.4 or sides[1][0][0] == "none"
+
+
+def test_a_text_in_a_column_of_numbers_moves_no_other_cell(tmp_path):
+    bounds = []
+    for missing in (0, 4):
+        for ending in ("csv", "npy", "parquet"):
+            paths = [stored(tmp_path / f"{k}.{ending}", rows) for k, rows in enumerate(pairs(missing))]
+            left, right = read_samples(*paths)
+            bounds.append(compare(left, right, Challenge(F(1, 10), F(0), 400, F(1, 20), 0)).reached)
+            assert {len(each.numbers) for each in [*left.results, *right.results]} == {1}
+            assert {len(each.labels) for each in right.results} == {1 + (missing > 0)}
+    assert len(set(bounds)) == 1
+
+
+@pytest.mark.parametrize("more", [[], [7]])
+@pytest.mark.parametrize(("repeated", "code"), [(0, 3), (2, 3), (100, 0)])
+def test_of_unique_texts_nothing_was_measured(dpaccount, tmp_path, repeated, code, more):
+    """Nor was it if few repeat: those alone could have shown something."""
+    for name in "ab":
+        rows = [[f"{name}{k:03}"] for k in range(200)]
+        rows[:repeated] = [["missing"]] * repeated
+        stored(tmp_path / f"{name}.csv", [[*row, *more] for row in rows])
+    found, out, _ = dpaccount("audit", "--samples", "a.csv", "b.csv", "--epsilon", "1", "--json")
+    answer = json.loads(out)
+    assert (found, answer["verdict"]) == (code, "NOT REFUTED" if code == 0 else "NOT ATTACKED")
+    assert ("unique texts" in answer["witness"]["findings"][-1]) == (code == 3)
+    assert (answer["epsilon_power"] == 0) == (repeated < 3)
+
+
 TRUE_POINTS = ["--points", "4.3772:1e-5,1:.127,0:.383"]
 
 
@@ -208,10 +290,24 @@ def test_samples_that_cannot_be_compared_are_refused(dpaccount, tmp_path, left, 
     assert said in err
 
 
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+@pytest.mark.parametrize("begin", ["", "\ufeff"])
+@pytest.mark.parametrize("line", ["\n", "\r\n"])
+def test_a_byte_order_mark_is_no_result_and_a_text_may_hold_line_breaks(tmp_path, ending, begin, line):
+    texts = [f"a{mark}b" for mark in "\u2028\u2029\x85\x0b\x1c"]
+    results = [text if ending == "csv" else json.dumps(text, ensure_ascii=False) for text in texts]
+    for name, last in (("a", ""), ("b", line)):
+        head = f"value{line}" if ending == "csv" else ""
+        (tmp_path / f"{name}.{ending}").write_bytes(f"{begin}{head}{line.join(results)}{last}".encode())
+    for side in read_samples(tmp_path / f"a.{ending}", tmp_path / f"b.{ending}"):
+        assert [result.labels for result in side.results] == [(text,) for text in texts]
+
+
 @pytest.mark.parametrize(
     ("name", "raw", "said"),
     [
         ("b.jsonl", b"1\n{\n", "line 2 is no JSON"),
+        ("b.jsonl", b"1\n\n{\n", "line 3 is no JSON"),
         ("b.jsonl", b"1\nnull\n", "line 2 holds no result"),
         ("b.jsonl", b"1\n[NaN, 1]\n", "line 2 is NaN"),
         ("b.npy", b"no array", "no array can be read"),
@@ -309,6 +405,20 @@ def test_a_certificate_is_about_a_claim_in_a_file(dpaccount, tmp_path, words):
     code, out, err = dpaccount("audit", "--samples", "a.npy", "b.npy", *words, "--json")
     assert (code, out, err.count("error: ")) == (2, "", 1)
     assert not (tmp_path / "out.json").exists()
+
+
+@pytest.mark.parametrize("output", ["a.npy", "b.npy", "claim.toml", "link"])
+def test_a_certificate_replaces_no_file_that_is_read(dpaccount, tmp_path, output):
+    (tmp_path / "claim.toml").write_text(CLAIM)
+    for name in "ab":
+        write(tmp_path / f"{name}.npy", gaussian(100, 0.0, ord(name)))
+    (tmp_path / "link").symlink_to("a.npy")
+    held = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    words = ["--samples", "a.npy", "b.npy", "--claim", "claim.toml", "--certificate", output]
+    code, out, err = dpaccount("audit", *words, "--json")
+    assert (code, out, err.count("error: ")) == (2, "", 1)
+    assert "reads this file" in err
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == held
 
 
 def test_a_function_has_its_certificate_from_certify(dpaccount):
