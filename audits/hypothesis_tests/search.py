@@ -30,7 +30,7 @@ from audits.datasets.domain_pairs import named_coins, pairs, stepping
 from audits.datasets.drawing import draw_examples
 from audits.datasets.records import FITS, records, thin
 from audits.hypothesis_tests.checks import Check, check_of, untested
-from audits.hypothesis_tests.elsewhere import failing_elsewhere
+from audits.hypothesis_tests.elsewhere import failing_elsewhere, more_runs
 from audits.hypothesis_tests.extreme_inputs import WORK, difference_on_any_data
 from audits.hypothesis_tests.judge import Example, Judge, SearchResult, WorstPair, describe, evidence_on
 from audits.hypothesis_tests.replay import Failed, replayed, unlike
@@ -130,8 +130,19 @@ def _gather_on_rows(
         found = difference_on_any_data(subject, proved, domain, marks, seed)
         beyond = None if found is None else describe(*found)
     history = changed_by_earlier_runs(subject, first.runs)
-    again = partial(search, subject, proved, judges, marks, domain, examples=examples, seed=seed, sweep=True)
-    elsewhere = failing_elsewhere(subject, first.runs, lambda: again().failing) or [None] * len(tested)
+    again = partial(
+        search,
+        proved=proved,
+        checks=judges,
+        marks=marks,
+        domain=domain,
+        examples=examples,
+        seed=seed,
+        sweep=True,
+    )
+    runs = [(data, run, each.coins) for each in first.runs for data, run in each.sides()]
+    runs += more_runs(subject, proved, domain, marks)
+    elsewhere = failing_elsewhere(subject, proved, judges, runs, again) or [None] * len(tested)
     source, count, steps = digest_of_files(files), seen.count, {step["digest"]: step for step in proved.steps}
     evidence = []
     for index, (each, (check, bound)) in enumerate(zip(tested, checks, strict=True)):
