@@ -69,6 +69,18 @@ ZONES: Final = (
 )
 
 
+@dataclass(frozen=True)
+class Elsewhere:
+    """What a search found for each check (nothing where no run differs), and what was not repeated, or ""."""
+
+    failing: list[ShownPair | None]
+    open: str = ""
+
+
+class NotRepeated(Exception):  # noqa: N818
+    """A new process could not run the pair."""
+
+
 def other_zone() -> Zone:
     """Return a zone of another offset than this process has."""
     return next(zone for zone in ZONES if zone.west != time.timezone)
@@ -80,28 +92,29 @@ def failing_elsewhere(
     checks: list[Check],
     runs: Iterable[tuple[Rows, Run, int]],
     search: Callable[[Subject], SearchResult],
-) -> list[ShownPair | None]:
+) -> Elsewhere:
     """Return for each check what a search finds in another environment, and a new process confirms.
 
-    It is empty where none of these runs, with their data and public coins, differs there.  Raises
-    `InputError` if the code ends its process there.
+    It searches if any of these runs, with their data and public coins, differs there.  Raises `InputError`
+    if the code ends its process there.
     """
-    zone = other_zone()
+    zone, none = other_zone(), list[ShownPair | None]([None] * len(checks))
 
-    def there() -> list[bytes]:
+    def there() -> bytes:
         zone.move()
-        moved = _imported_again(subject)
-        if not any(_differs(moved, *each) for each in runs):
-            return []
-        seen, found = search(moved), list[ShownPair | None]()
-        for number, check in enumerate(checks):
-            where = seen.failed_on.get(number)
-            shown = None if where is None else _confirmed(moved, proved, check, *where)
-            found.append(shown and changed(shown, wrong=f"with TZ={zone.name}: {shown.wrong}"))
-        return [msgspec.json.encode(each) for each in found]
+        moved, found, unsure = _imported_again(subject), [*none], ""
+        seen = search(moved) if any(_differs(moved, *each) for each in runs) else None
+        for number, where in {} if seen is None else seen.failed_on.items():
+            try:
+                shown = _confirmed(moved, proved, checks[number], *where)
+            except NotRepeated:
+                unsure = f"With TZ={zone.name} a test fails, which no new process could repeat."
+                continue
+            found[number] = shown and changed(shown, wrong=f"with TZ={zone.name}: {shown.wrong}")
+        return msgspec.json.encode(Elsewhere(found, unsure))
 
     try:
-        return [msgspec.json.decode(each, type=ShownPair | None) for each in fork.in_fork(there)]
+        return msgspec.json.decode(fork.in_fork(there), type=Elsewhere)
     except fork.NoAnswer:
         raise InputError(
             f"with TZ={zone.name} the subject's code ended its process", "let it return"
@@ -133,6 +146,7 @@ def _imported_again(subject: Subject) -> Subject:
     made_by = type(named(subject))
     if is_ours(made_by.__module__):
         return subject
+    removed = {}
     try:
         kept, files = pickle.dumps(subject), {str(file) for file in modules_of(made_by)}
         last = {file.rpartition(os.sep)[2] for file in files}
@@ -140,10 +154,11 @@ def _imported_again(subject: Subject) -> Subject:
         for name, module in list(sys.modules.items()):
             file = getattr(module, "__file__", None) or ""
             if file.rpartition(os.sep)[2] in last and str(Path(file).resolve()) in files:
-                del sys.modules[name]
+                removed[name] = sys.modules.pop(name)
         import_module(made_by.__module__)
         again: Subject = pickle.loads(kept)  # noqa: S301  # made above
     except (Exception, SystemExit):  # it has no file or name of its own, or cannot be imported twice
+        sys.modules.update(removed)
         return subject
     return again
 
@@ -153,12 +168,15 @@ def _root(made_by: type) -> str:
 
 
 def _confirmed(subject: Subject, proved: Proved, check: Check, pair: Pair, coins: int) -> ShownPair | None:
-    """Return what a check says of a pair that a new process of this zone and locale runs; None if nothing."""
+    """Return what a check says of a pair that a new process of this zone and locale runs; None if nothing.
+
+    Raises `NotRepeated` if it cannot run it, as of a class without a name.
+    """
     run = rehearsed(subject, proved, pair.left, coins)
     released = run.run if isinstance(run, Failed) else run
-    if released is None:
-        return None
     try:
+        if released is None:
+            raise NotRepeated
         path = [*sys.path, _root(type(named(subject)))]
         asked = path, guarded(), pickle.dumps(subject), (pair.left, pair.right), packed(released), coins
         answer = subprocess.run(
@@ -169,8 +187,8 @@ def _confirmed(subject: Subject, proved: Proved, check: Check, pair: Pair, coins
             check=True,
         ).stdout
         runs = msgspec.msgpack.decode(answer, type=tuple[bytes, bytes])
-    except Exception:  # what has no name cannot be sent; a new process that fails confirms nothing
-        return None
+    except Exception:
+        raise NotRepeated from None
     judge = Judge(subject, proved, [check])
     judge.judge_runs(pair, coins, *map(unpacked, runs))
     return judge.seen.failing[0]

@@ -142,13 +142,14 @@ def _gather_on_rows(
     )
     runs = [(data, run, each.coins) for each in first.runs for data, run in each.sides()]
     runs += more_runs(subject, proved, domain, marks)
-    elsewhere = failing_elsewhere(subject, proved, judges, runs, again) or [None] * len(tested)
+    elsewhere = failing_elsewhere(subject, proved, judges, runs, again)
+    seen.skipped = " ".join(filter(None, (seen.skipped, elsewhere.open)))
     source, count, steps = digest_of_files(files), seen.count, {step["digest"]: step for step in proved.steps}
     evidence = []
     for index, (each, (check, bound)) in enumerate(zip(tested, checks, strict=True)):
         failing, worst = seen.failing[index] or history, seen.worst[index]
         if failing is None:
-            failing = (beyond if each.rule == "assume_view" else None) or elsewhere[index]
+            failing = (beyond if each.rule == "assume_view" else None) or elsewhere.failing[index]
         else:
             shrunk = search(subject, proved, [check], marks, examples=examples, seed=seed, shrink=True)
             failing = shrunk.failing[0] or failing
@@ -156,6 +157,7 @@ def _gather_on_rows(
                 wrong = f"{failing.wrong} ({seen.raised} of {seen.count} runs fail)"
                 failing = changed(failing, wrong=wrong)
         idle = check is untested or (worst == 0 and may_move(proved.steps, steps[each.digest]))
+        idle = idle or elsewhere.open != ""
         status: Status = "refuted" if failing is not None else "untested" if idle else "tested"
         evidence.append(evidence_on(each, (bound, relation), status, (count, worst, failing), source))
     return evidence, seen.worst_pair()

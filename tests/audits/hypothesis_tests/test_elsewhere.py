@@ -17,6 +17,7 @@ from audits.hypothesis_tests.elsewhere import (
     more_runs,
 )
 from audits.hypothesis_tests.judge import SearchResult
+from audits.hypothesis_tests.search import gather
 from audits.sandbox import data_guard
 from audits.sandbox.fork import in_fork
 from audits.subjects.code_constants import landmarks
@@ -101,15 +102,26 @@ def found_at(made_by, at):
     ],
 )
 def test_a_new_process_confirms_what_is_found_or_it_is_not_said(made_by, at, said):
-    found = [each.wrong for each in found_at(made_by, at) if each is not None]
+    elsewhere = found_at(made_by, at)
+    found = [each.wrong for each in elsewhere.failing if each is not None]
+    assert not elsewhere.open
     assert bool(found) == said
     assert all(each.startswith("with TZ=Pacific/Auckland: sum") for each in found)
 
 
-@deep
-def test_what_has_no_name_is_not_confirmed():
+def test_what_no_new_process_can_repeat_is_no_finding_and_not_said_to_be_well():
     nameless = type("Nameless", (zones.ShortDay,), {"__module__": "careless_zones"})
-    assert not any(found_at(nameless, 1_601_150_000))
+    found = found_at(nameless, 1_601_150_000)
+    assert not any(found.failing)
+    assert found.open == "With TZ=Pacific/Auckland a test fails, which no new process could repeat."
+
+
+@deep
+def test_a_hypothesis_is_untested_where_no_new_process_can_repeat_what_fails():
+    nameless = type("Nameless", (zones.ShortDay,), {"__module__": "careless_zones"})()
+    found, suspect = gather(nameless, Proved(nameless.proof(Fraction(0))), examples=200, seed=0, files=[])
+    assert {each.status for each in found} == {"untested"}
+    assert any("which no new process could repeat" in note for note in suspect.notes)
 
 
 def test_a_new_process_guards_the_same_files(tmp_path):
