@@ -118,6 +118,8 @@ def about(
 
 def _times(mark: float, low: float, high: float) -> Iterator[float]:
     """Yield multiples of a mark in a column's range; and fractions by a small whole one."""
+    if math.isinf(low / mark) or math.isinf(high / mark):
+        return  # so small that every value is about a multiple
     first, count = math.ceil(low / mark), math.floor(high / mark) - math.ceil(low / mark) + 1
     yield from (k * mark for k in range(first, first + count, thin(count, MULTIPLES)))
     if mark in range(2, FRACTIONS):

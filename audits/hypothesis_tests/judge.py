@@ -124,6 +124,7 @@ class SearchResult:
     unrelated: ShownPair | None = None
     skipped: str = ""
     printed: bool = False
+    failed_on: dict[int, tuple[Pair, int]] = field(default_factory=dict)  #: pair and coins, by check
 
     def require_runs(self, subject: Subject) -> "SearchResult":
         """Return self; raises `InputError` if every run failed, so that nothing was tested."""
@@ -230,6 +231,7 @@ class Judge:
             seen.worst[index] = max(seen.worst[index], finding.moved)
             if finding.wrong is not None:
                 seen.failing[index] = describe(pair, coins, finding.wrong)
+                seen.failed_on[index] = pair, coins
         return size, any(finding.wrong is not None for finding in findings)
 
     def _findings(self, pair: Pair, run: Run | Failed, other: Run | Failed) -> tuple[list[Finding], float]:

@@ -30,7 +30,7 @@ from audits.datasets.domain_pairs import named_coins, pairs, stepping
 from audits.datasets.drawing import draw_examples
 from audits.datasets.records import FITS, records, thin
 from audits.hypothesis_tests.checks import Check, check_of, untested
-from audits.hypothesis_tests.elsewhere import failing_elsewhere
+from audits.hypothesis_tests.elsewhere import failing_elsewhere, more_runs
 from audits.hypothesis_tests.extreme_inputs import WORK, difference_on_any_data
 from audits.hypothesis_tests.judge import Example, Judge, SearchResult, WorstPair, describe, evidence_on
 from audits.hypothesis_tests.replay import Failed, replayed, unlike
@@ -130,14 +130,26 @@ def _gather_on_rows(
         found = difference_on_any_data(subject, proved, domain, marks, seed)
         beyond = None if found is None else describe(*found)
     history = changed_by_earlier_runs(subject, first.runs)
-    again = partial(search, subject, proved, judges, marks, domain, examples=examples, seed=seed, sweep=True)
-    elsewhere = failing_elsewhere(subject, first.runs, lambda: again().failing) or [None] * len(tested)
+    again = partial(
+        search,
+        proved=proved,
+        checks=judges,
+        marks=marks,
+        domain=domain,
+        examples=examples,
+        seed=seed,
+        sweep=True,
+    )
+    runs = [(data, run, each.coins) for each in first.runs for data, run in each.sides()]
+    runs += more_runs(subject, proved, domain, marks)
+    elsewhere = failing_elsewhere(subject, proved, judges, runs, again)
+    seen.skipped = " ".join(filter(None, (seen.skipped, elsewhere.open)))
     source, count, steps = digest_of_files(files), seen.count, {step["digest"]: step for step in proved.steps}
     evidence = []
     for index, (each, (check, bound)) in enumerate(zip(tested, checks, strict=True)):
         failing, worst = seen.failing[index] or history, seen.worst[index]
         if failing is None:
-            failing = (beyond if each.rule == "assume_view" else None) or elsewhere[index]
+            failing = (beyond if each.rule == "assume_view" else None) or elsewhere.failing[index]
         else:
             shrunk = search(subject, proved, [check], marks, examples=examples, seed=seed, shrink=True)
             failing = shrunk.failing[0] or failing
@@ -145,6 +157,7 @@ def _gather_on_rows(
                 wrong = f"{failing.wrong} ({seen.raised} of {seen.count} runs fail)"
                 failing = changed(failing, wrong=wrong)
         idle = check is untested or (worst == 0 and may_move(proved.steps, steps[each.digest]))
+        idle = idle or elsewhere.open != ""
         status: Status = "refuted" if failing is not None else "untested" if idle else "tested"
         evidence.append(evidence_on(each, (bound, relation), status, (count, worst, failing), source))
     return evidence, seen.worst_pair()

@@ -5,7 +5,7 @@ Other code that opened it would see the same rows on both sides of every test, w
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -24,9 +24,20 @@ def guard(path: str) -> None:
             status = each.stat()
         except OSError:
             continue
+        guard_again([(status.st_dev, status.st_ino)])
+
+
+def guarded() -> list[tuple[int, int]]:
+    """Return the device and inode of each guarded file."""
+    return sorted(_GUARDED)
+
+
+def guard_again(files: Iterable[tuple[int, int]]) -> None:
+    """Guard files by device and inode, as a process that this one starts does."""
+    for each in files:
         if not _GUARDED:
             sys.addaudithook(_watch)
-        _GUARDED.add((status.st_dev, status.st_ino))
+        _GUARDED.add(each)
 
 
 @contextmanager

@@ -8,17 +8,20 @@ from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
+from numpy.typing import NDArray
 
 from audits.datasets.forms import Given
 from audits.sandbox.outcomes import Outcome, of_error, of_value, seeded, takes_generator
 from audits.trace.patches import generator, patched, without_noise_types
-from audits.trace.tape import ROUNDING, NoiseCall, SourcePlace, Sum, Tape
+from audits.trace.tape import ROUNDING, SHARED, NoiseCall, SourcePlace, Sum, Tape
 
 UNEXPLAINED = "although all noisy values are the same"
 LONE = "only a difference of two such values of one scale is followed; else the result may exclude a value"
 UNFOLLOWED = "the result differs on the same data: draws are not followed, as of a generator made on import"
 UNALIGNED = "runs on fewer rows are not compared, as those of one vector of draws are"
 SHIFT, MOST_LOST = 4096.0, 20  #: scales; noise calls that are shifted one by one
+CLOSE = 1 / 64  #: by how much rounding, as of int(), may change a movement by a whole shift
+DIGITS = 16  #: parts of a shift by which the noise values of one array are told apart
 NUMBERS_SHOWN = 3  #: entries of a result that a finding names
 
 
@@ -126,6 +129,7 @@ def _follow_lost(
 
     Replays in which such noise is larger on the left and smaller on the right, by `SHIFT` scales, show to
     which entries of the result it is added.  Return the second run, with these entries as in the first.
+    Noise values of one array are shifted by different amounts: each entry must follow one of its own.
     """
     first, before, after = tapes[0], *runs
     added = {number for each in first.sums for number in each.parts}
@@ -133,23 +137,82 @@ def _follow_lost(
     groups: dict[tuple[int, ...], dict[int, float]] = {}
     if len(lost) > MOST_LOST or len(tapes[1].calls) < len(first.calls) or before.structure != after.structure:
         return after
-    for number in lost:
-        step = SHIFT * 2.0 ** math.ceil(math.log2(first.calls[number].unit or 1.0))
-        step, seen = int(step) if step >= 1 else step, []
+
+    def moves(number: int, weights: Any, step: float) -> NDArray[np.float64]:
+        """Return by how many steps each entry moves if noise does by these weights; NaN if unlike."""
+        seen = []
         for side, run, by in zip(sides, runs, (step, -step), strict=True):
-            shifted = _run(function, side, seed, Tape(before=first, shift={number: by}))
-            if shifted.structure == run.structure and shifted.labels == run.labels:
-                seen.append(np.round((shifted.numbers - run.numbers) / by * 64) / 64)
-        factors = seen[0][np.flatnonzero(seen[0])] if len(seen) == 2 else np.zeros(0)
-        if len(set(factors.tolist())) == 1 and np.array_equal(seen[0], seen[1]):
-            groups.setdefault(tuple(np.flatnonzero(seen[0]).tolist()), {})[number] = float(factors[0])
+            shifted = _run(function, side, seed, Tape(before=first, shift={number: by * weights}))
+            alike = shifted.structure == run.structure and shifted.labels == run.labels
+            seen.append((shifted.numbers - run.numbers) / by if alike else np.full(len(run.numbers), np.nan))
+        return np.where(np.abs(seen[0] - seen[1]) <= DIGITS * CLOSE, seen[0], np.nan)
+
+    for number in lost:
+        call = first.calls[number]
+        step = SHIFT / DIGITS * 2.0 ** math.ceil(math.log2(call.unit or 1.0))
+        step = int(step) if step >= 1 else step
+        together = moves(number, DIGITS, step) / DIGITS
+        factors = np.round(together / CLOSE) * CLOSE
+        places = np.flatnonzero(factors)
+        if np.isnan(together).any() or len(set(factors[places].tolist())) != 1:
+            continue  # it is added to nothing, or is no summand
+        size = math.prod(call.shape)
+        if size > 1:
+            names = _names(size)
+            seen = np.array([moves(number, each.reshape(call.shape), step)[places] for each in names])
+            sources = _named(seen / together[places], names)
+            if sources is None:  # as of a mean, or of sorted noise
+                continue
+            if len(set(sources)) < len(places):
+                _share(tapes[1], call, [places[np.equal(sources, each)] for each in set(sources)], runs)
+            if len(places) > size:
+                continue
+        groups.setdefault(tuple(places.tolist()), {})[number] = float(factors[places[0]])
+    return _followed(groups, tapes, runs)
+
+
+def _names(size: int) -> NDArray[np.int64]:
+    """Return digits from 1 to `DIGITS`, a column for each noise value.
+
+    The last row is random: that of a mean or sum of values is hardly that of the value that it is named as.
+    """
+    random = np.random.default_rng(0)
+    numbers, length = random.permutation(size), math.ceil(math.log(size, DIGITS))
+    rows = [numbers // DIGITS**power % DIGITS for power in range(length)]
+    return np.array([*rows, random.integers(0, DIGITS, size)]) + 1
+
+
+def _named(seen: NDArray[np.float64], names: NDArray[np.int64]) -> list[int] | None:
+    """Return which noise value each entry (a column) follows; None unless each follows one."""
+    if not (np.abs(seen - np.round(seen)) <= DIGITS * CLOSE).all():
+        return None
+    values = {digits: k for k, digits in enumerate(map(tuple, names.T.tolist()))}
+    found = [values.get(digits) for digits in map(tuple, np.round(seen).astype(int).T.tolist())]
+    return None if None in found else [each for each in found if each is not None]
+
+
+def _share(
+    tape: Tape, call: NoiseCall, groups: list[NDArray[np.int64]], runs: tuple[Outcome, Outcome]
+) -> None:
+    """Report one noise value for several entries: a finding if their differences depend on the data."""
+    one, other = (run.numbers for run in runs)
+    near = ROUNDING * np.abs([one, other]).max(initial=1.0)
+    differs = any(np.ptp((other - one)[group]) > near for group in groups)
+    (tape.findings if differs else tape.notes).setdefault(SHARED.format(call.place))
+
+
+def _followed(
+    groups: dict[tuple[int, ...], dict[int, float]], tapes: tuple[Tape, Tape], runs: tuple[Outcome, Outcome]
+) -> Outcome:
+    """Record sums with noise at these entries; return the second run, with the entries of the first."""
+    before, after = runs
     places = [place for group in groups for place in group]
     if len(set(places)) < len(places):  # sums of noise of several shapes
         return after
     for group, parts in groups.items():
-        shape = first.calls[next(iter(parts))].shape
+        shape = tapes[0].calls[next(iter(parts))].shape
         for tape, run in zip(tapes, runs, strict=True):
-            values = run.numbers[list(group)]
+            values = run.numbers[[*group]]
             values = values.reshape(shape) if math.prod(shape) == len(group) else values
             tape.added(parts, values, values)
     numbers = after.numbers.copy()
@@ -272,7 +335,7 @@ def _reused(first: Tape, second: Tape) -> tuple[list[str], list[str]]:
     findings, notes = [], []
     for number, call in enumerate(first.calls):
         own = [k for k, each in enumerate(first.sums) if each.parts.get(number)]
-        sentence = f"one noise value of {call.place} is added to several values"
+        sentence = SHARED.format(call.place)
         for k in own[1:]:
             one, other = first.sums[own[0]].parts, first.sums[k].parts
             if one != other and (len(one) > 1 or len(other) > 1):

@@ -27,6 +27,7 @@ ONE_SIDED = ("geometric", "exponential", "standard_exponential", "expovariate")
 LAPLACE = ("laplace", "dlaplace", "logistic", *ONE_SIDED)
 GAUSSIAN = ("normal", "standard_normal", "gauss", "normalvariate", "norm")
 ROUNDING = 1e-9  #: relative difference that rounding may explain
+SHARED = "one noise value of {} is added to several values"
 
 
 class SourcePlace(NamedTuple):
@@ -102,7 +103,7 @@ class Tape:
     sums: list[Sum] = field(default_factory=list)
     shown: set[int] = field(default_factory=set)  #: calls whose noise itself is in the result
     depth: int = 0
-    shift: dict[int, float] = field(default_factory=dict)  #: what a replay adds to the noise of calls
+    shift: dict[int, Any] = field(default_factory=dict)  #: what a replay adds to the noise of calls
 
     def drawn(
         self, call: str, scale: float | None, value: Any, frame: FrameType | None, location: Any = 0.0
@@ -198,8 +199,7 @@ class Tape:
             with np.errstate(invalid="ignore"):
                 apart = (other - one).max(axis=axes) - (other - one).min(axis=axes)
             differs = (apart > ROUNDING * np.abs([one, other]).max(initial=1.0)).any()
-            sentence = f"one noise value of {noise_call.place} is added to several values"
-            (self.findings if differs else self.notes).setdefault(sentence)
+            (self.findings if differs else self.notes).setdefault(SHARED.format(noise_call.place))
         if noise_call.place.name.endswith(("geometric", "dlaplace")) and factor:
             steps = np.concatenate([one.ravel(), other.ravel()]) / factor
             if not np.allclose(steps, np.round(steps), ROUNDING, ROUNDING):

@@ -187,3 +187,9 @@ def test_example_tables_are_bases_of_tours(rows, relation):
     assert {tuple(row) for row in np.resize(table, (rows, 3)).tolist()} <= found
     assert any(name in walk.base for walk in walks(domain, relation, ()))
     assert name in special(domain, ())
+
+
+@pytest.mark.parametrize("mark", [5e-324, 1e-300, 1e-290])
+def test_a_column_may_be_beyond_all_multiples_of_a_number_of_the_code(mark):
+    domain = Domain(3, (-1e300,), (1.6e9,), (False,))
+    assert all(-1e300 <= value <= 1.6e9 for value in about(domain, 0, (mark, 7.0)))

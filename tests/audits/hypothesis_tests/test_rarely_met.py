@@ -14,7 +14,7 @@ import pytest
 from audits.claim import read_claim
 from audits.datasets.bases import dataset, times
 from audits.datasets.tours import each_value, wide_columns
-from audits.hypothesis_tests.elsewhere import _move
+from audits.hypothesis_tests.elsewhere import ZONES, other_zone
 from audits.hypothesis_tests.judge import _signs
 from audits.hypothesis_tests.search import run_tours
 from audits.sandbox.fork import in_fork
@@ -76,16 +76,37 @@ def test_the_largest_difference_of_signed_sums_is_the_largest_l1_distance(width)
     assert len(_signs(width)) <= len(_signs(40)) == 64
 
 
-@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin"])
-def test_runs_elsewhere_have_other_clocks_and_leave_this_process_its_own(zone, monkeypatch):
+@pytest.mark.parametrize(
+    ("zone", "there"),
+    [
+        ("UTC", ("NZST", "NZDT", 12)),
+        ("Europe/Berlin", ("NZST", "NZDT", 12)),
+        ("Pacific/Auckland", ("NST", "NDT", 20)),
+        (ZONES[0].rule, ("NST", "NDT", 20)),
+        ("America/St_Johns", ("NZST", "NZDT", 12)),
+    ],
+)
+def test_runs_elsewhere_have_other_clocks_and_leave_this_process_its_own(zone, there, monkeypatch):
     monkeypatch.setenv("TZ", zone)
     time.tzset()
-    here, there = time.tzname, in_fork(lambda: [_move(), *time.tzname, time.localtime(0).tm_hour])
-    assert there[1:] == ["NZST", "NZDT", 12]
+    here, other = time.tzname, other_zone()
+    assert in_fork(lambda: [other.move(), *time.tzname, time.localtime(0).tm_hour])[1:] == [*there]
     assert time.tzname == here
     assert os.environ["TZ"] == zone
     monkeypatch.undo()
     time.tzset()
+
+
+@pytest.mark.parametrize("zone", ZONES, ids=lambda zone: zone.name)
+def test_a_zone_is_known_by_its_rule_where_no_zones_are_installed(zone):
+    def west(name):
+        os.environ["TZ"] = name
+        time.tzset()
+        return [time.timezone, *(time.localtime(month * 30 * DAY).tm_isdst for month in range(620, 660))]
+
+    names = in_fork(lambda: [west(zone.name), west(zone.rule)])
+    assert names[0] == names[1]
+    assert names[0][0] == zone.west
 
 
 def test_pairs_are_tried_at_every_public_coin_that_code_may_name():

@@ -73,3 +73,91 @@ def test_one_noise_on_two_values_is_found():
         return [float(data.sum() + noise), float((data > 1).sum() + noise)]
 
     assert any("added to several values" in finding for finding in traced(both).findings)
+
+
+def gone(noise):
+    noise[1:] = noise[0]
+    return noise
+
+
+def halved(noise):
+    noise[2:] = noise[:2]
+    return noise
+
+
+def filled(noise):
+    noise.fill(noise[0])
+    return noise
+
+
+def sort(noise):
+    noise.sort()
+    return noise
+
+
+SHARED = {
+    "gone": gone,
+    "halved": halved,
+    "filled": filled,
+    "list": lambda noise: np.array([noise.tolist()[0]] * 4),
+    "whole": lambda noise: noise.astype(int)[[0, 1, 2, 0]],
+}
+MIXED = {
+    "sort": sort,
+    "mean": lambda noise: np.full(4, noise.mean()),
+    "product": lambda noise: np.ones((4, 4)) @ noise / 4,
+    "neighbours": lambda noise: (noise + np.roll(noise, 1)) / 2,
+    "greatest": lambda noise: np.full(4, np.asarray(noise).max()),
+}
+OWN = {
+    "reversed": lambda noise: noise[::-1],
+    "permuted": lambda noise: -np.take(noise, [2, 0, 3, 1]),
+    "list": lambda noise: np.array(noise.tolist()),
+    "whole": lambda noise: noise.astype(np.int32),
+    "rounded": lambda noise: np.round(noise, 1).reshape(2, 2).ravel(),
+}
+
+
+def totals(change, size=4):
+    """Return a function that adds changed noise to totals of which the first alone moves."""
+    return lambda data, rng: np.array([data.sum(), *[7.0] * (size - 1)]) + change(rng.normal(0, 9.0, size))
+
+
+@looped("name", SHARED)
+def test_one_noise_value_of_an_array_on_several_values_is_found(name):
+    assert any("added to several values" in each for each in traced(totals(SHARED[name])).findings), name
+
+
+@looped("name", MIXED)
+def test_noise_of_several_values_is_not_taken_for_a_noise_value(name):
+    found = traced(totals(MIXED[name]))
+    assert found.notes or found.unsure, name
+    assert not any(call.moved for call in found.calls), name
+
+
+@looped("name", OWN)
+def test_each_value_with_a_noise_value_of_its_own_is_not_accused(name):
+    found = traced(totals(OWN[name]))
+    assert [call.moved for call in found.calls] == [3.0], name
+    assert not found.findings + found.notes + found.unused, name
+
+
+def test_many_noise_values_are_told_apart():
+    [call] = traced(totals(lambda noise: noise[::-1].astype(int), 300)).calls
+    assert call.moved == 3.0
+    assert traced(totals(lambda noise: noise[[*range(299), 0]], 300)).findings
+
+
+def test_a_noisy_value_that_is_returned_twice_is_not_accused():
+    def twice(data, rng):
+        noisy = totals(lambda noise: noise[::-1])(data, rng)
+        return [noisy, noisy]
+
+    found = traced(twice)
+    assert not found.findings
+    assert found.notes
+
+
+def test_clipped_noisy_values_are_followed():
+    found = traced(lambda data, rng: np.clip(totals(lambda noise: noise[::-1])(data, rng), -1e6, 1e6))
+    assert [call.moved for call in found.calls] == [3.0]
