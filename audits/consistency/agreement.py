@@ -43,7 +43,7 @@ from dpaccount.checker.intervals import number
 from dpaccount.checker.relation import ADDED
 
 #: Text without control characters, line breaks, changes of direction, and halves of characters.
-SHOWN = re.compile(r"[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]{0,255}")
+PRINTABLE = re.compile(r"[^\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]{0,255}")
 SEEN = ("unit", "left", "right", "rows", "other_rows", "coins", "wrong")  # of a pair of datasets
 ENTRY = closed(
     {
@@ -97,8 +97,8 @@ def some(shapes: dict[str, Shape]) -> Shape:
 
 def shown(value: Any, where: str) -> None:
     """Accept a table of texts that show as they are written, as are its names."""
-    tabled(written(SHOWN))(value, where)
-    listed(written(SHOWN))([*value], where)
+    tabled(written(PRINTABLE))(value, where)
+    listed(written(PRINTABLE))([*value], where)
 
 
 CLAIM = some(
@@ -133,8 +133,8 @@ EVENT = re.compile(
     r"score >= -?(\d+(\.\d+)?(e[+-]\d+)?|inf) on the (left|right), seen \d+ of \d+ against \d+ of \d+",
     re.ASCII,
 )
-DRAWN = closed({"file": written(SHOWN), "sha256": written(SHA256), "results": COUNT})
-SAMPLES = closed({"left": DRAWN, "right": DRAWN, "event": written(EVENT), "score": TEXT})
+DRAWN_FILE = closed({"file": written(PRINTABLE), "sha256": written(SHA256), "results": COUNT})
+SAMPLES = closed({"left": DRAWN_FILE, "right": DRAWN_FILE, "event": written(EVENT), "score": TEXT})
 #: Subjects whose certificates need not state `own_epsilon`, as they were made before a subject declared it;
 #: some have left the catalogue
 EARLIER = {

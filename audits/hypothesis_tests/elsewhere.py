@@ -39,7 +39,7 @@ from dpaccount_packages import is_ours
 from mechanisms.subject import Domain, Rows, Subject
 from mechanisms.table.user_level import named
 
-TABLES, LEAST_TABLES = 200, 20  #: of either kind, whose runs are compared; with slow code
+MOST_TABLES, LEAST_TABLES = 200, 20  #: of either kind, whose runs are compared; with slow code
 SECONDS = 120.0  #: in which a new process imports the code and repeats a pair
 PROCESS = "import dpaccount_packages; dpaccount_packages.run('audits.hypothesis_tests.elsewhere')"
 
@@ -125,7 +125,7 @@ def more_runs(
     subject: Subject, proved: Proved, domain: Domain, marks: Landmarks
 ) -> list[tuple[Rows, Run, int]]:
     """Return runs on uniform tables, and on tables of the records that tours try; fewer of slow code."""
-    most = min(TABLES, max(WORK // marks.work // 50, LEAST_TABLES))
+    most = min(MOST_TABLES, max(WORK // marks.work // 50, LEAST_TABLES))
     tried = records(domain, (*marks.numbers, *marks.built), marks.together, tours.examples(domain))
     whole = np.resize(tried, (-(-len(tried) // domain.rows), domain.rows, len(domain.low)))
     tables = [dataset(domain, "uniform", seed) for seed in range(most)]

@@ -20,8 +20,8 @@ LONE = "only a difference of two such values of one scale is followed; else the 
 UNFOLLOWED = "the result differs on the same data: draws are not followed, as of a generator made on import"
 UNALIGNED = "runs on fewer rows are not compared, as those of one vector of draws are"
 SHIFT, MOST_LOST = 4096.0, 20  #: scales; noise calls that are shifted one by one
-CLOSE = 1 / 64  #: by how much rounding, as of int(), may change a movement by a whole shift
-DIGITS = 16  #: parts of a shift by which the noise values of one array are told apart
+INT_ROUNDING = 1 / 64  #: by how much rounding, as of int(), may change a movement by a whole shift
+SHIFT_PARTS = 16  #: parts of a shift by which the noise values of one array are told apart
 NUMBERS_SHOWN = 3  #: entries of a result that a finding names
 
 
@@ -145,14 +145,14 @@ def _follow_lost(
             shifted = _run(function, side, seed, Tape(before=first, shift={number: by * weights}))
             alike = shifted.structure == run.structure and shifted.labels == run.labels
             seen.append((shifted.numbers - run.numbers) / by if alike else np.full(len(run.numbers), np.nan))
-        return np.where(np.abs(seen[0] - seen[1]) <= DIGITS * CLOSE, seen[0], np.nan)
+        return np.where(np.abs(seen[0] - seen[1]) <= SHIFT_PARTS * INT_ROUNDING, seen[0], np.nan)
 
     for number in lost:
         call = first.calls[number]
-        step = SHIFT / DIGITS * 2.0 ** math.ceil(math.log2(call.unit or 1.0))
+        step = SHIFT / SHIFT_PARTS * 2.0 ** math.ceil(math.log2(call.unit or 1.0))
         step = int(step) if step >= 1 else step
-        together = moves(number, DIGITS, step) / DIGITS
-        factors = np.round(together / CLOSE) * CLOSE
+        together = moves(number, SHIFT_PARTS, step) / SHIFT_PARTS
+        factors = np.round(together / INT_ROUNDING) * INT_ROUNDING
         places = np.flatnonzero(factors)
         if np.isnan(together).any() or len(set(factors[places].tolist())) != 1:
             continue  # it is added to nothing, or is no summand
@@ -172,19 +172,19 @@ def _follow_lost(
 
 
 def _names(size: int) -> NDArray[np.int64]:
-    """Return digits from 1 to `DIGITS`, a column for each noise value.
+    """Return digits from 1 to `SHIFT_PARTS`, a column for each noise value.
 
     The last row is random: that of a mean or sum of values is hardly that of the value that it is named as.
     """
     random = np.random.default_rng(0)
-    numbers, length = random.permutation(size), math.ceil(math.log(size, DIGITS))
-    rows = [numbers // DIGITS**power % DIGITS for power in range(length)]
-    return np.array([*rows, random.integers(0, DIGITS, size)]) + 1
+    numbers, length = random.permutation(size), math.ceil(math.log(size, SHIFT_PARTS))
+    rows = [numbers // SHIFT_PARTS**power % SHIFT_PARTS for power in range(length)]
+    return np.array([*rows, random.integers(0, SHIFT_PARTS, size)]) + 1
 
 
 def _named(seen: NDArray[np.float64], names: NDArray[np.int64]) -> list[int] | None:
     """Return which noise value each entry (a column) follows; None unless each follows one."""
-    if not (np.abs(seen - np.round(seen)) <= DIGITS * CLOSE).all():
+    if not (np.abs(seen - np.round(seen)) <= SHIFT_PARTS * INT_ROUNDING).all():
         return None
     values = {digits: k for k, digits in enumerate(map(tuple, names.T.tolist()))}
     found = [values.get(digits) for digits in map(tuple, np.round(seen).astype(int).T.tolist())]
@@ -345,7 +345,7 @@ def _reused(first: Tape, second: Tape) -> tuple[list[str], list[str]]:
             left, right = (_difference_in_noise(tape, (own[0], k), factors) for tape in (first, second))
             if left is None or right is None or left.shape != right.shape:
                 notes.append(sentence)
-            elif not np.allclose(left, right, ROUNDING, ROUNDING, equal_nan=True):
+            elif not np.allclose(left, right, INT_ROUNDING, INT_ROUNDING, equal_nan=True):
                 findings.append(sentence)
             elif left.any() or right.any():
                 notes.append(f"{sentence}, which differ by what did not change")

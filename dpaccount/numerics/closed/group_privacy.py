@@ -13,7 +13,11 @@ from dpaccount.numerics.bisection import solve
 from dpaccount.numerics.intervals import ball, ceil_of, precision
 
 CHAIN_WIDTH = Fraction(1, 10**6)  #: how close to the least ε a chain is searched
-BESIDE = (Fraction(1025, 1024), Fraction(65, 64), Fraction(9, 8))  #: times the first ε: there δ(ε) may fall
+CHAIN_FACTORS = (
+    Fraction(1025, 1024),
+    Fraction(65, 64),
+    Fraction(9, 8),
+)  #: times the first ε: there δ(ε) may fall
 
 
 def chained(epsilon: Fraction, delta: Fraction, k: int) -> Fraction:
@@ -45,7 +49,7 @@ def chain_epsilon(
     """
     first = max(Fraction(max(1, k >> 10), 1024), k * least)
     # A chain's bound falls and rises again, so that doubling may pass by where it is met.
-    tried = chain((first, *(first * times for times in BESIDE)), (first * 2**n for n in count(1)))
+    tried = chain((first, *(first * times for times in CHAIN_FACTORS)), (first * 2**n for n in count(1)))
     high = next(at for at in tried if at > k << 40 or chain_delta(delta_of, at, k) <= target)
     if high > k << 40:
         return None
