@@ -99,9 +99,9 @@ def test_a_pair_whose_floats_have_finer_bits_on_one_side_is_kept():
         assert grids not in _next_round([*others, replace(grids, promise=-1.0)], min(kept, 15), of_base)
 
 
-def attacked(planted, name, trials, risk):
+def attacked(planted, name, trials, risk, seed=1):
     with Crew(Code(f"strange_functions:{name}", (str(planted),)), seconds=10**6) as crew:
-        plan = Challenge(Fraction(1), Fraction(0), trials, risk, 1)
+        plan = Challenge(Fraction(1), Fraction(0), trials, risk, seed)
         return attack(crew, candidates(DATA, 1), plan, lambda _: None)
 
 
@@ -115,12 +115,14 @@ def test_broken_functions_are_refuted(root, name):
 
 
 @deep
-@pytest.mark.statistical(6e-3)  # six attacks at level .001
+@pytest.mark.statistical(2e-2)  # eighteen attacks at level .001
 @pytest.mark.parametrize("name", SOUND)
 def test_sound_functions_are_left_alone(root, name):
-    found = attacked(root / "tests" / "planted", name, 3000, Fraction(1, 1000))
-    assert 0.4 < found.reached.epsilon_lower <= 1
-    assert ALIKE not in found.findings
+    """Of 500 training runs a side one seed in 15 has a rare event that looks better than it is."""
+    found = [attacked(root / "tests" / "planted", name, 3000, Fraction(1, 1000), seed) for seed in (1, 2, 3)]
+    shown = sorted(each.reached.epsilon_lower for each in found)
+    assert 0.4 < shown[1] <= shown[2] <= 1
+    assert not any(ALIKE in each.findings for each in found)
 
 
 @deep
