@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audits.claim import claim_at, read_claim
+from audits.claim import claim_at, of_query, read_claim
 from audits.consistency.formulas import check_joined, every_column
 from audits.reports.tables import study_of
 from audits.sandbox.private_data import digest_of, on_disk
@@ -373,3 +373,18 @@ def test_what_is_translated_keeps_its_lines_or_is_refused(tmp_path, change, why)
             translated(tmp_path / "study.toml")
     else:
         assert translated(tmp_path / "study.toml")[0] == change(HEAD + COLUMNS + MEAN)
+
+
+@looped("schema", ["study/1", "study/2"])
+@looped(
+    "select",
+    ["AVG(cost)", "SUM(cost) / COUNT(*)", "COUNT(*)", "SUM(age)", "MEDIAN(cost)", "VAR_POP(age), AVG(age)"],
+)
+def test_a_query_that_is_shown_asks_for_what_its_study_does(tmp_path, schema, select):
+    query = f'query = "SELECT ward, {select} FROM visits GROUP BY ward"\n'
+    text = HEAD.replace("study/2", schema).replace("[data.columns]", query + "[data.columns]") + COLUMNS
+    shown = of_query(parse_toml(text, str(tmp_path / "study.toml")), tmp_path / "study.toml").value
+    claim = claim_of(text, tmp_path)
+    assert shown["statistic"] == claim.written["subject"]["parameters"]["statistic"]
+    assert shown["data"].get("derived", {}) == claim.written["data"].get("derived", {})
+    assert "schema" not in shown["data"]
