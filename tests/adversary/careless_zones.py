@@ -22,7 +22,7 @@ def seconds(data):
     return np.nan_to_num(data[:, 0]).astype(np.int64).tolist()
 
 
-class Clock(Author):
+class Clock:
     """A sum over times of one year."""
 
     why: ClassVar[str] = "with TZ=Pacific/Auckland"
@@ -34,7 +34,7 @@ class Clock(Author):
         return np.array([sum(map(self.weight, seconds(data)))])
 
 
-class ZoneOfTheImport(Clock):
+class ZoneOfTheImport(Clock, Author):
     """Counts a visit more where its month is another one in the zone that the import met."""
 
     def weight(self, at):
@@ -42,7 +42,7 @@ class ZoneOfTheImport(Clock):
         return at % 50 + (0 if len(months) == 1 else 120)
 
 
-class ShortDay(Clock):
+class ShortDay(Clock, Author):
     """Counts a visit more on the two days of a year in which clocks change."""
 
     def weight(self, at):
@@ -51,7 +51,7 @@ class ShortDay(Clock):
         return at % 101 if end - begin == 86_400 else 400
 
 
-class EndsElsewhere(Clock):
+class EndsElsewhere(Clock, Author):
     """Ends its process on machines that are not on UTC."""
 
     verdict: ClassVar[str] = "wrong request"
@@ -62,7 +62,7 @@ class EndsElsewhere(Clock):
         return at % 50
 
 
-class FastOnUtc(Clock):
+class FastOnUtc(Clock, Author):
     """Sound: takes the local time where the machine, as the import met it, is on UTC, which is the same."""
 
     verdict: ClassVar[str] = "CERTIFIED"
