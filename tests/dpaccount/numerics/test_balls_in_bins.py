@@ -29,7 +29,9 @@ def test_the_identity_is_random_allocation_to_the_last_digit():
     assert found == answers(RandomAllocation(steps=4, of=Gaussian(sigma=3) * 3))
     assert found[0].upper - found[0].lower < Fraction(1, 10**6)
     one = answers(BallsInBins(rounds=5, sigma=3, bins=1, sensitivity=2))
-    assert one == answers(Gaussian(sigma=3, sensitivity=2) * 5)
+    for answer, plain in zip(one, answers(Gaussian(sigma=3, sensitivity=2) * 5), strict=True):
+        assert answer.lower == plain.lower
+        assert abs(answer.upper - plain.upper) < Fraction(1, 10**15)  # its own μ may bound it, too
 
 
 @examples(80)
