@@ -345,7 +345,7 @@ def _reused(first: Tape, second: Tape) -> tuple[list[str], list[str]]:
             left, right = (_difference_in_noise(tape, (own[0], k), factors) for tape in (first, second))
             if left is None or right is None or left.shape != right.shape:
                 notes.append(sentence)
-            elif not np.allclose(left, right, INT_ROUNDING, INT_ROUNDING, equal_nan=True):
+            elif not np.allclose(left, right, ROUNDING, ROUNDING, equal_nan=True):
                 findings.append(sentence)
             elif left.any() or right.any():
                 notes.append(f"{sentence}, which differ by what did not change")

@@ -88,6 +88,7 @@ EXIT_1 = {
     "added to several values": lambda data, rng: np.array([data.sum(), data.max()]) + rng.laplace(scale=30),
     "several values": lambda data, rng: np.array([data, data]) + rng.laplace(scale=30, size=(2, 1)),
     "added to several": lambda data, rng: [data.sum() + (z := rng.laplace(scale=3)), data.sum() - z],
+    "is added to several values": lambda data, rng: [1000.0 + (z := rng.laplace(scale=30)), 2000.0 + data.max() + z],
     "declared sensitivity 3, measured 9": lambda data, rng: data.sum() + rng.laplace(scale=3, size=3),
     "declared sensitivity 0, measured": lambda data, rng: data.sum() + ((z := rng.laplace(scale=3)) - z),
     "declared sensitivity 0.03, measured": traced.small_beside_large,
