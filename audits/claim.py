@@ -225,9 +225,8 @@ def of_query(place: Place, path: Path) -> Place:
     if "statistic" in place.value:
         raise place.child("statistic").wrong("data has a query, too", "give one of them")
     bare = replace(place, value={**place.value, "data": {k: v for k, v in data.items() if k != "query"}})
-    read = (
-        bare if "schema" in data else _with_schema(bare)
-    )  # a column's cells are those of the study's schema
+    # A column's cells are those of the study's schema.
+    read = bare if "schema" in data else _with_schema(bare)
     file, *_, table = _data(_completed(read, path).child("data"), path, STUDY_KEYS)
     query = place.child("data").child("query")
     if table is None:
