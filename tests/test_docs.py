@@ -184,7 +184,6 @@ def test_nothing_speaks_of_how_it_was_made(root, folder):
             assert WORDS.search(file.read_text()) is None, file
 
 
-@deep
 def test_every_file_format_is_described(root):
     said = set(re.findall(r"`(dpaccount/[a-z-]+/1)`", (root / "docs" / "formats.md").read_text()))
     used = set()
