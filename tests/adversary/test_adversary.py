@@ -109,5 +109,6 @@ def audit_is_green_only_where_measured(made_by):
     unseen = any(said.startswith("assume_view") for said in broken)
     assert bool(broken) == (made_by.verdict == "REFUTED")  # what `certify` refutes is said
     assert unseen <= (found["verdict"] in ("REFUTED", "NOT ATTACKED")), findings
-    if not broken:
-        assert found["verdict"] == "NOT REFUTED"
+    if not broken:  # no run of the attack shows more than its power, so a larger claim is not attacked
+        within = found["epsilon_power"] > claim.guarantee.epsilon
+        assert found["verdict"] == ("NOT REFUTED" if within else "NOT ATTACKED")
