@@ -269,7 +269,7 @@ def test_what_may_be_lost_is_said_once(run, tmp_path):
         code, out, err = run("forfeit", "team.db", *wrong)
         assert (code, out, err.count("\n")) == (2, "", 1)
     said = " ".join(run("log", "team.db")[1].split())
-    assert "by ada, reason an older copy" in said
+    assert 'by ada purpose "lost", reason "an older copy"' in said
     assert run("verify", "team.db")[0] == 0
     assert run("report", "team.db", "-o", "report.html")[0] == 0
     assert "an older copy" in (tmp_path / "report.html").read_text()
