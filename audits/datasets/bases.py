@@ -82,7 +82,8 @@ class _Box:
     def between(self, share: Rows) -> Rows:
         """Return values at these shares of the range; integers are equally likely, the largest too."""
         rows: Rows = self.low + (self.high - self.low + self.integer) * share
-        return np.where(self.integer, np.minimum(np.floor(rows), self.high), rows)
+        # Rounding may take low + (high − low) above high.
+        return np.where(self.integer, np.minimum(np.floor(rows), self.high), np.minimum(rows, self.high))
 
     def in_turn(self, values: int) -> Rows:
         """Return records in which each column cycles through its values (`values` of them if it is real)."""
