@@ -130,6 +130,7 @@ class _Counted:
         return unit_classes(self.plan.events)
 
     @cached_property
+    @question()
     def own(self) -> OwnBounds:
         """Return what single units cost at most in other theories."""
         return OwnBounds(

@@ -4,7 +4,6 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
 
 from dpaccount.accounting.methods.answer import UNREACHED
 from dpaccount.exact import Enclosure
@@ -12,7 +11,7 @@ from dpaccount.numerics.bisection import Ends
 from dpaccount.numerics.fourier.contours import Product, estimate_epsilon
 from dpaccount.numerics.fourier.growing import ROOM, GrowingBound, GrowingInversion, growing, growing_bound
 from dpaccount.numerics.intervals import log_float
-from dpaccount.numerics.work_budget import METHOD, granted, limited
+from dpaccount.numerics.work_budget import METHOD, granted, kept, limited
 from dpaccount.pairs.composition import Attained, Composition
 from dpaccount.pairs.of_events import composition_of
 from dpaccount.plan.event_base import Event
@@ -134,7 +133,7 @@ class Growing:
         return low, high
 
 
-@lru_cache(maxsize=256)
+@kept(256)
 def _attained(event: Event) -> bool:
     return composition_of([(event, 1)]).attainment == Attained.ALWAYS
 
