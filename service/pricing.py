@@ -80,7 +80,7 @@ def price(asked: Priceable) -> Request:
     return requests.of_plan(asked.budget, plan, "price")
 
 
-class Worker:
+class PriceWorker:
     """A process that computes prices one after another, behind all that answers at once.
 
     It writes nothing into the log, also where the service is killed while it begins.
@@ -130,7 +130,7 @@ class Worker:
 
 
 def work() -> None:
-    """Answer a `Worker` until it is gone."""
+    """Answer a `PriceWorker` until it is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the service ends it
     getattr(os, "nice", int)(5)  # Windows has none
     with suppress(EOFError, OSError):
@@ -180,7 +180,9 @@ class Prices:
             return await self._computed(asked)
 
     async def _computed(self, asked: Priceable) -> Request:
-        worker = next(filter(lambda one: one.lives, iter(lambda: _IDLE.pop() if _IDLE else Worker(), None)))
+        worker = next(
+            filter(lambda one: one.lives, iter(lambda: _IDLE.pop() if _IDLE else PriceWorker(), None))
+        )
         try:
             found = await asyncio.get_running_loop().run_in_executor(self._threads, worker.does, asked)
             return replace(found, asked=time.monotonic())
@@ -195,4 +197,4 @@ class Prices:
                 _IDLE.append(worker)
 
 
-_IDLE: Final[list[Worker]] = []  #: processes that wait
+_IDLE: Final[list[PriceWorker]] = []  #: processes that wait

@@ -42,6 +42,7 @@ ANSWERS: Final[dict[str, Any]] = {
     "ledger-repair": ledgers.Repair,
     "ledger-report": ledgers.LedgerReport,
     "ledger-verify": ledgers.Verification,
+    "notification": ledgers.Notification,
     "one-run-certificate": results.OneRunCertificate,
     "release": results.ReleaseAnswer,
     "sensitivity": results.SensitivityAnswer,

@@ -114,6 +114,20 @@ class Heads(Closed, frozen=True):
     first: Digest
 
 
+class Notification(Struct, frozen=True, tag_field="schema", tag="dpaccount/notification/1"):
+    """What `serve --notify` posts: that a `share` of a cap is spent, or that a request waits.
+
+    `id` is the same whenever the same is told; of the ledger as a whole `scope` is null.
+    """
+
+    id: str
+    time: str
+    what: Literal["share", "request"]
+    scope: str | None
+    cap: Literal["budget", "scope", "life"] | Absent = UNSET
+    share: float | Absent = UNSET
+
+
 class LedgerReport(Struct, frozen=True, tag_field="schema", tag="dpaccount/ledger-report/1"):
     """A report of a ledger."""
 

@@ -68,7 +68,7 @@ class Slow:
 def slow(monkeypatch):
     Slow.at_once = Slow.most = Slow.made = Slow.ended = Slow.asked = 0
     Slow.go.clear()
-    monkeypatch.setattr(pricing, "Worker", Slow)
+    monkeypatch.setattr(pricing, "PriceWorker", Slow)
     monkeypatch.setattr(pricing, "_IDLE", [])
     yield Slow
     Slow.go.set()
@@ -202,7 +202,7 @@ def test_equal_plans_have_one_price_whatever_their_purpose_key_and_scope(served)
 
 
 def test_what_is_refused_there_is_refused_here_and_what_takes_long_is_stopped(monkeypatch):
-    worker = pricing.Worker()
+    worker = pricing.PriceWorker()
     assert worker.does(ONE).digest == price(ONE).digest
     with pytest.raises(InputError, match="plan"):
         worker.does(replace(ONE, text=b"[]"))
@@ -221,7 +221,9 @@ def test_what_is_refused_there_is_refused_here_and_what_takes_long_is_stopped(mo
 @deep
 def test_a_process_that_begins_while_the_service_is_killed_says_nothing():
     """The log has lines of JSON alone."""
-    code = "import time; from service import pricing; print(flush=True); pricing.Worker(); time.sleep(60)"
+    code = (
+        "import time; from service import pricing; print(flush=True); pricing.PriceWorker(); time.sleep(60)"
+    )
     for turn in range(20):
         pipe = subprocess.PIPE
         with subprocess.Popen([sys.executable, "-c", code], stdout=pipe, stderr=pipe) as one:

@@ -13,6 +13,7 @@ from audits.claim import read_claim
 from dpaccount.schemas.catalogue import ANSWERS, FILES, schemas
 from dpaccount.work.results import kept_in
 from dpaccount.work.run import NamedPlay, Series, run
+from service import notify
 from tests.audits.certificate.test_sign import keys
 from tests.depth import deep
 from tests.documents import kind_of, validator, wrong
@@ -123,6 +124,11 @@ def documents(dpaccount, tmp_path, root):
     yield "ledger-checkpoint", document_of(dpaccount("ledger", "checkpoint", "l.db", "--key", private))
     yield "ledger-repair", document_of(dpaccount("ledger", "repair", "l.db", "--json"))
     yield "ledger-export", json.loads(dpaccount("ledger", "export", "l.db")[1].splitlines()[0])
+    facts = (
+        {"what": "share", "cap": "scope", "scope": "team", "share": 0.5},
+        {"what": "request", "scope": None},
+    )
+    yield from (("notification", json.loads(notify._body("0" * 32, fact))) for fact in facts)
     yield "dp-event", document_of(dpaccount("import", "events", "plan.json"))
     for name, file in (("events", "plan.json"), ("derivation", "d.json")):
         yield name, json.loads((tmp_path / file).read_text())
