@@ -147,6 +147,11 @@ def steps_left() -> float:
     return _limit.get() - _counter.steps
 
 
+def part_left(part: float) -> float:
+    """Return this part of the steps that the innermost limit leaves."""
+    return _whole(part * steps_left())
+
+
 def affordable(steps: float) -> None:
     """Raise `OutOfReach` before something that would pass the limit (an estimate)."""
     needed = _counter.steps + _whole(steps)

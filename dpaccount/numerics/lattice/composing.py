@@ -29,8 +29,8 @@ from dpaccount.numerics.work_budget import (
     at_least,
     granted,
     own_steps,
+    part_left,
     steps_done,
-    steps_left,
     unlimited,
 )
 
@@ -135,7 +135,7 @@ def _finer(total: LatticeTotal, log2_delta: float) -> Iterator[Excess]:
     ends are known, coarse lattices show it: the rise is second order in the step.  Where only upper ends
     are, one lattice with steps of their own follows those with one step.  Millions of copies have their own.
     """
-    share = steps_left() * (0.8 if total.symmetric else 0.6)  # there is another direction
+    share = part_left(0.8 if total.symmetric else 0.6)  # there is another direction
     end = steps_done() + min(share, granted(UPPER_LATTICE if total.upper else LATTICE))
     most = max(count for _, count in total.parts)
     own_only, both = most > ONE_STEP_COPIES, 1 < most <= ONE_STEP_COPIES and bool(total.upper)

@@ -180,11 +180,7 @@ def test_a_question_takes_as_many_steps_when_it_is_asked_again(event):
         with work.raised(0.1):
             found = Accountant(plan).epsilon("1e-6")
         asked.append((found, work.steps_done() - before))
-    assert asked[0][1] == asked[1][1] == asked[2][1]
-    # Sums of floats are rounded by how their arrays lie in memory; ends say more than that.
-    for end in ("lower", "upper"):
-        first, *others = (getattr(found, end) for found, _ in asked)
-        assert others == pytest.approx([first] * 2, rel=1e-13)
+    assert asked[0] == asked[1] == asked[2]
 
 
 #: Plans whose answers stop at a limit of work: lattices, upper curves, Fourier inversion, tables.
