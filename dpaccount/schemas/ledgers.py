@@ -117,7 +117,7 @@ class Heads(Closed, frozen=True):
 class Notification(Struct, frozen=True, tag_field="schema", tag="dpaccount/notification/1"):
     """What `serve --notify` posts: that a `share` of a cap is spent, or that a request waits.
 
-    `id` is the same whenever the same is told; of the ledger as a whole `scope` is null.
+    The same fact always has the same `id`.  `scope` is null for the ledger as a whole.
     """
 
     id: str

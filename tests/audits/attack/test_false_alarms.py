@@ -140,9 +140,7 @@ def test_runs_that_a_loaded_machine_cuts_are_not_held_against_the_attack(in_proc
         found = attack(
             crew, [pair], Challenge(Fraction(1), Fraction(0), 20_000, Fraction(1, 20), seed), silent
         )
-        assert found.verdict(Fraction(1)) in (
-            "REFUTED",
-            "NOT ATTACKED",
-        )  # what time cuts refutes, or says nothing
+        # An attack that time cuts refutes, or says nothing.
+        assert found.verdict(Fraction(1)) in ("REFUTED", "NOT ATTACKED")
         refuted += found.verdict(Fraction(1)) == "REFUTED"
     assert refuted >= 5  # none where the runs that were cut counted against it
